@@ -1,0 +1,1 @@
+"""Implementations of the ports, one module per port and backend: `<port>_<backend>.py`."""

@@ -1,0 +1,1 @@
+"""What the core needs from the outside, as small protocols. Each docstring is a promise that every adapter keeps."""

@@ -1,0 +1,58 @@
+"""Ports of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from goat.records.models import ModelRequest, Reply
+from goat.records.search import Floats
+
+
+class ChatModel(Protocol):
+    """A language model, or what stands in for one."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as it is shown and recorded."""
+        ...
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
+        """Answer the request; `on_text` gets the text in pieces as it comes.
+
+        Raises `ModelError` when no answer is to be had; the sentence says what to do.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. Queries overtake passages that wait."""
+
+    @property
+    def name(self) -> str:
+        """Names the vectors: two embedders with one name make the same vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        ...
+
+    async def embed_query(self, text: str) -> Floats:
+        """One unit vector, shape (dimensions,), float32. Text beyond the model's window does not count.
+
+        Raises `BackendUnavailable`.
+        """
+        ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Floats]:
+        """A unit vector for each text, in order. Raises `BackendUnavailable`."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """How many tokens a text costs in a prompt."""
+
+    def count(self, text: str) -> int:
+        """The number of tokens, 0 for an empty text. An estimate errs upwards."""
+        ...

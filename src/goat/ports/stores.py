@@ -1,0 +1,214 @@
+"""Ports of the stores.
+
+Every method of every port here raises `BackendUnavailable` when its backend cannot be reached or used; nothing else of
+a backend's own failures passes a port. The owner is part of every key: no call sees another owner's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from goat.records.episodes import (
+    Appended,
+    ArchiveCounts,
+    Change,
+    Episode,
+    NewEpisode,
+    NewOutgoing,
+)
+from goat.records.memory import Fact, Versioned
+from goat.records.search import (
+    Floats,
+    Hits,
+    LexicalDocument,
+    LexicalFeatures,
+    Neighbourhood,
+    Ords,
+    VectorRow,
+    Where,
+)
+
+
+class Journal(Protocol):
+    """The verbatim archive: the truth that every index follows."""
+
+    async def append(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing] = ()) -> list[Appended]:
+        """Commit the episodes, in order, and the outgoing replies in one transaction.
+
+        An episode whose (source, key) stands in the journal already is not written again: its stored form comes back
+        with `duplicate` true. Each outgoing reply carries the last episode of the call. When this returns, a
+        killed process has lost nothing of it.
+        """
+        ...
+
+    async def episodes(self, owner: str, ids: Sequence[int]) -> list[Episode]:
+        """The owner's episodes with these ids, in the order of `ids`; unknown ids are left out."""
+        ...
+
+    async def exchange(self, owner: str, exchange_ids: Sequence[str]) -> list[Episode]:
+        """All episodes of these exchanges, oldest first."""
+        ...
+
+    async def recent(self, owner: str, chat: str, limit: int, before: int | None = None) -> list[Episode]:
+        """The newest `limit` episodes of a chat, oldest first; with `before`, those with a smaller id."""
+        ...
+
+    async def changes(self, after: int, limit: int) -> list[Change]:
+        """The next changes of all owners with `seq > after`, by `seq`. An episode stands once, at its newest change."""
+        ...
+
+    async def head(self) -> int:
+        """The `seq` of the newest committed change, 0 in an empty journal."""
+        ...
+
+    async def locate(self, owner: str, ords: Sequence[int]) -> dict[int, int]:
+        """Map passage numbers to episode ids; forgotten passages are left out."""
+        ...
+
+    async def counts(self, owner: str, model: str) -> ArchiveCounts:
+        """How much the owner's archive holds; `embedded` counts passages with a vector of `model`."""
+        ...
+
+
+class Embeddings(Protocol):
+    """Passage vectors, kept in the journal beside the words they were made from."""
+
+    async def cursor(self, model: str) -> int:
+        """The journal `seq` up to which every passage has a vector of this model."""
+        ...
+
+    async def put(self, model: str, rows: Sequence[VectorRow], cursor: int) -> None:
+        """Store unit vectors (float32 in, float16 at rest) and move the cursor, in one transaction. A row replaces."""
+        ...
+
+    async def get(self, model: str, owner: str, ords: Sequence[int]) -> dict[int, Floats]:
+        """The stored vectors of these passages, float32; passages without one are left out."""
+        ...
+
+    async def models(self) -> list[str]:
+        """The names of the models that have vectors here."""
+        ...
+
+    async def drop(self, model: str) -> None:
+        """Remove all vectors of a model and its cursor."""
+        ...
+
+
+class LexicalIndex(Protocol):
+    """BM25 over passages, per owner: document frequencies and mean lengths are the owner's own."""
+
+    async def cursor(self) -> int:
+        """The journal `seq` up to which this index has followed, 0 when it is empty."""
+        ...
+
+    async def apply(self, added: Sequence[LexicalDocument], removed: Sequence[tuple[str, int]], cursor: int) -> None:
+        """Take in documents, take out (owner, ord) pairs and move the cursor, in one transaction.
+
+        A document whose ord is indexed replaces it. Documents of a chat arrive oldest first. The next search sees
+        the result.
+        """
+        ...
+
+    async def search(self, owner: str, terms: Sequence[str], limit: int, where: Where) -> Hits:
+        """The best `limit` passages by BM25 over the distinct terms, filter first. Ties go to the newer passage."""
+        ...
+
+    async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
+        """The given passages and those up to `reach` steps away that pass the filter, each once, with their surroundings."""
+        ...
+
+    async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
+        """Score each candidate with its neighbours' terms, and its session; zeros where no term matches."""
+        ...
+
+    async def clear(self) -> None:
+        """Empty the index and set its cursor to 0."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Similarity search over passage vectors of one embedding model."""
+
+    async def cursor(self) -> int:
+        """The journal `seq` up to which this index has followed, 0 when it is empty."""
+        ...
+
+    async def apply(self, added: Sequence[VectorRow], removed: Sequence[tuple[str, int]], cursor: int) -> None:
+        """Take in rows (a row replaces), take out (owner, ord) pairs and move the cursor."""
+        ...
+
+    async def search(self, owner: str, vector: Floats, limit: int, where: Where) -> Hits:
+        """The best `limit` passages by cosine, filter first."""
+        ...
+
+    async def score(self, owner: str, vector: Floats, ords: Ords) -> Floats:
+        """The cosine of each passage, NaN for a passage without a vector and for an ord below 0."""
+        ...
+
+    async def clear(self) -> None:
+        """Empty the index and set its cursor to 0."""
+        ...
+
+
+class WorkingStore(Protocol):
+    """Short-lived state: values with versions, and lists."""
+
+    async def get(self, key: str) -> Versioned | None:
+        """The value, or None when it is absent or past its time."""
+        ...
+
+    async def put(
+        self, key: str, body: str, ttl_seconds: float | None = None, if_version: int | None = None
+    ) -> int | None:
+        """Store a value and return its new version (1 for a new key).
+
+        With `if_version` (0 = must be absent) the value is stored only when the version matches; None is returned
+        when it does not. Without a time to live the value stays.
+        """
+        ...
+
+    async def append(self, key: str, items: Sequence[str], keep: int) -> int:
+        """Append to a list and keep its newest `keep` items; return the length afterwards."""
+        ...
+
+    async def tail(self, key: str, count: int) -> list[str]:
+        """The newest `count` items of a list, oldest first."""
+        ...
+
+    async def claim(self, key: str, ttl_seconds: float) -> bool:
+        """Set the key if it is absent; True for the one caller who set it."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove a value or a list; absent keys are fine."""
+        ...
+
+
+class PermanentStore(Protocol):
+    """L1 facts and the L0 identity, with history."""
+
+    async def facts(self, owner: str) -> list[Fact]:
+        """The facts that hold now, by key."""
+        ...
+
+    async def put_fact(self, owner: str, key: str, value: str, at: datetime, source_episode: int | None) -> None:
+        """Set a fact; an older value of the key stays in the history with its end."""
+        ...
+
+    async def drop_fact(self, owner: str, key: str, at: datetime) -> bool:
+        """End a fact; False when there is none with this key."""
+        ...
+
+    async def history(self, owner: str, key: str) -> list[Fact]:
+        """Every value that the key has had, oldest first."""
+        ...
+
+    async def identity(self, owner: str) -> str | None:
+        """The owner's identity text, None when none is set."""
+        ...
+
+    async def put_identity(self, owner: str, text: str | None, at: datetime) -> None:
+        """Set the identity text; None returns to the configured one."""
+        ...

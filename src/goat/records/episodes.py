@@ -1,0 +1,142 @@
+"""What was said: the records of the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Role(StrEnum):
+    """Who spoke, in the terms of a chat model."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Span(NamedTuple):
+    """A half-open range of characters of an episode's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message as a front door hands it in.
+
+    `at` is the sender's time (aware). `key` identifies the delivery within `source`: a second delivery with the same
+    key is the same message.
+    """
+
+    owner: str
+    chat: str
+    text: str
+    at: datetime
+    speaker: str = ""
+    source: str = "terminal"
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEpisode:
+    """One message to be archived. `passages` are the spans that the indexes may find it by; none keeps it unindexed."""
+
+    owner: str
+    chat: str
+    role: Role
+    text: str
+    at: datetime
+    exchange_id: str
+    speaker: str = ""
+    topic_id: str = ""
+    tags: tuple[str, ...] = ()
+    source: str = "terminal"
+    key: str | None = None
+    passages: tuple[Span, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One archived message, verbatim. `id` grows with the order of arrival; `uid` names it outside this home."""
+
+    id: int
+    uid: str
+    owner: str
+    chat: str
+    role: Role
+    text: str
+    at: datetime
+    exchange_id: str
+    speaker: str = ""
+    topic_id: str = ""
+    tags: tuple[str, ...] = ()
+    source: str = "terminal"
+    key: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A searchable part of an episode. `ord` is dense within the owner and is never used again."""
+
+    owner: str
+    ord: int
+    episode_id: int
+    part: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of the journal that the indexes follow. `episode` is None when the episode was forgotten."""
+
+    seq: int
+    owner: str
+    episode_id: int
+    episode: Episode | None
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The outcome of an append: the episode, and whether it stood in the journal already."""
+
+    episode: Episode
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveCounts:
+    """How much an owner's archive holds."""
+
+    episodes: int
+    passages: int
+    embedded: int
+    chats: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewOutgoing:
+    """A reply to be delivered through `channel`, committed together with the episode that it carries."""
+
+    owner: str
+    chat: str
+    channel: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A committed reply that was not acknowledged by its channel yet."""
+
+    id: int
+    owner: str
+    chat: str
+    channel: str
+    text: str
+    episode_id: int
+    created: datetime

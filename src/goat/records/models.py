@@ -1,0 +1,71 @@
+"""What goes to a language model and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from goat.records.search import Recalled
+
+ChatRole = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model asks for; `arguments` is the JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt, in the terms of the OpenAI chat protocol."""
+
+    role: ChatRole
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call. `question` and `recalled` are what the data message was made from, for a model that answers
+    from memory alone."""
+
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    question: str = ""
+    recalled: tuple[Recalled, ...] = ()
+    chat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the endpoint counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer. `quotes_only` marks a text made of quotations, which the indexes need not hold twice."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str = "stop"
+    quotes_only: bool = False

@@ -1,0 +1,53 @@
+"""What the observers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One turn as it was: counts and times, never the words that were said. Times are milliseconds."""
+
+    at: datetime
+    owner: str
+    chat: str
+    state: str
+    served_by: str
+    confidence: float
+    complexity: float
+    budget_tokens: int
+    prompt_tokens: int
+    layer_tokens: Mapping[str, int]
+    results_found: int
+    results_used: int
+    stage_ms: Mapping[str, float]
+    total_ms: float
+    model: str
+    lost: tuple[str, ...] = ()
+    cut_by_deadline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchRecord:
+    """One background search after a reply. Times are milliseconds."""
+
+    at: datetime
+    owner: str
+    chat: str
+    recipe: str
+    results: int
+    saved: bool
+    total_ms: float
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know: a lost layer, a mended index, a replaced setting."""
+
+    subject: str
+    text: str
+    details: Mapping[str, str] = field(default_factory=dict)
