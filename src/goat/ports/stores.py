@@ -116,7 +116,7 @@ class LexicalIndex(Protocol):
         ...
 
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
-        """The given passages and those up to `reach` steps away that pass the filter, each once, with their surroundings."""
+        """The given passages and those up to `reach` steps away that pass the filter, each once, with surroundings."""
         ...
 
     async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
