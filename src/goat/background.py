@@ -37,11 +37,16 @@ class Background:
         """The names of the tasks that run now."""
         return sorted(task.get_name() for task in self._tasks)
 
-    async def drain(self, timeout: float) -> list[str]:
-        """Wait up to `timeout` seconds for all tasks, then cancel what is left; return the names of those."""
-        if not self._tasks:
-            return []
-        _, late = await asyncio.wait(set(self._tasks), timeout=timeout)
+    async def drain(self, timeout: float | None) -> list[str]:
+        """Wait for the tasks and those that they start; after `timeout` seconds (None: never) cancel what is left.
+
+        Returns the names of the cancelled ones.
+        """
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        late: set[asyncio.Task[None]] = set()
+        while self._tasks and not late:
+            left = None if deadline is None else max(deadline - asyncio.get_running_loop().time(), 0)
+            _, late = await asyncio.wait(set(self._tasks), timeout=left)
         names = sorted(task.get_name() for task in late)
         for task in late:
             task.cancel()

@@ -4,7 +4,9 @@ GoatError
 ├── SettingsError          a setting is unknown, malformed or contradicts another
 ├── HomeError              the data folder cannot be used
 │   └── HomeInUse          another process works in it
+├── MessageRefused         a message that there is nothing to do with
 ├── BackendUnavailable     a store or service behind a port cannot be used
+├── HistoryError           a chat history cannot be imported
 ├── ModelError             no answer from a language model
 ├── ToolError              a tool failed; shown to the model
 └── ToolDenied             a tool call was refused
@@ -53,6 +55,10 @@ class HomeInUse(HomeError):
         )
 
 
+class MessageRefused(GoatError):
+    """A message was not taken; the sentence says why and what to send instead."""
+
+
 class BackendUnavailable(GoatError):
     """A store, index or service cannot be used; the core goes on without it."""
 
@@ -61,6 +67,18 @@ class BackendUnavailable(GoatError):
         self.backend = backend
         self.reason = reason
         super().__init__(f"{port} ({backend}) cannot be used: {reason}")
+
+
+class HistoryError(GoatError):
+    """A chat history cannot be read. `record` counts from 1 and is None when the fault lies with the whole file."""
+
+    def __init__(self, path: Path, record: int | None, problem: str, remedy: str) -> None:
+        self.path = path
+        self.record = record
+        self.problem = problem
+        self.remedy = remedy
+        where = "" if record is None else f" at record {record}"
+        super().__init__(f"The history {printable(str(path))} cannot be read{where}: {problem}. {remedy}")
 
 
 class ModelError(GoatError):
@@ -84,6 +102,11 @@ class ToolError(GoatError):
 
 class ToolDenied(ToolError):
     """A tool call was refused by the policy or by the person."""
+
+
+def printable(text: str) -> str:
+    """The text with every character that a terminal would not show written as an escape; always encodable."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from goat.records.episodes import Outgoing
+from goat.records.history import BadRecord, HistoryRecord
 
 
 class Outbox(Protocol):
@@ -16,4 +18,27 @@ class Outbox(Protocol):
 
     async def done(self, ids: list[int]) -> None:
         """Acknowledge delivery; an unknown id is fine."""
+        ...
+
+
+class HistorySource(Protocol):
+    """A chat history in a file that a person brings. Memory does not grow with the file."""
+
+    @property
+    def format(self) -> str:
+        """The name of the format, as a person would say it."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The bytes that are to be read: a record's `position` runs from 0 up to this."""
+        ...
+
+    def read(self, on_bad: Callable[[BadRecord], None] | None = None) -> Iterator[HistoryRecord]:
+        """The records in the order of the file; each call reads it anew, and closing the iterator closes the file.
+
+        Without `on_bad` the first record that cannot be imported raises `HistoryError`. With it, such records are told
+        to it and left out; where the file itself breaks off, that is told too and the reading ends. A file that can no
+        longer be opened or read raises `HistoryError` in both cases.
+        """
         ...

@@ -68,16 +68,18 @@ class ArchivedTopic:
 class Activation:
     """L2.5, the state of a chat's thread.
 
-    `centroid` is the topic's mean direction (empty before the first embedded turn), `held` the results for
-    `held_query` found at `held_at`, `recent_queries` the last messages, newest last.
+    `centroid` is the topic's mean direction and `last_vector` the newest message's (both empty before the first
+    embedded turn), `recent_queries` are the last messages, newest last. `held` are the results for `held_query`, found
+    at `held_at` for the message with the episode id `held_for`.
     """
 
     topic_id: str = ""
     centroid: tuple[float, ...] = ()
+    last_vector: tuple[float, ...] = ()
     turn_count: int = 0
-    last_query: str = ""
     recent_queries: tuple[str, ...] = ()
     held: tuple[Held, ...] = ()
     held_query: str = ""
     held_at: datetime | None = None
+    held_for: int = 0
     archived_topics: tuple[ArchivedTopic, ...] = ()

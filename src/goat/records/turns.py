@@ -1,10 +1,13 @@
-"""What the observers are told."""
+"""What a turn gives back, and what the observers are told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from goat.records.episodes import Episode
+from goat.records.search import Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,18 @@ class Notice:
     subject: str
     text: str
     details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A turn that ended: the reply, the episodes of the exchange, what stood in the prompt and the turn's record.
+
+    `altered` says that characters which no store can hold were replaced in the person's message.
+    """
+
+    text: str
+    question: Episode
+    answer: Episode
+    recalled: tuple[Recalled, ...]
+    record: TurnRecord | None
+    altered: bool = False

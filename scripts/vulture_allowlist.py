@@ -1,0 +1,1 @@
+"""Names that are used where vulture cannot see it, one expression each."""

@@ -1,0 +1,204 @@
+"""JSON lines: what our own export writes, and what a person can write by hand.
+
+The first line may be a header, `{"format": "goat-history", "version": 1}`; without one the lines are read as version
+1. Every other line is an object. It needs `text` and `at` (ISO 8601, or seconds since 1970); the rest is optional:
+
+    {"type": "episode", "text": "Hello", "at": "2024-05-08T13:56:00+00:00", "chat": "trip", "speaker": "Ana",
+     "role": "user", "uid": "…", "exchange_id": "…", "topic_id": "…", "tags": [], "source": "…", "key": "…",
+     "meta": {}, "reply_to": "…", "edited": false, "chat_title": "…", "sender_id": "…"}
+
+No line says whose memory it is: that is decided by the one who imports it. Lines of another `type` belong to an export
+too (facts, an identity); the header lists those types under `types`, and they are no history and passed over here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, tzinfo
+from typing import IO, Any, Final
+
+from goat.adapters.history_file import CHUNK, BadValue, HistoryFile, Reading, in_bytes, unreadable
+from goat.adapters.history_sniff import Shape
+from goat.adapters.history_values import Json, as_object, clean, iso_moment, shortened, text_of, unix_moment
+from goat.errors import HistoryError
+from goat.records.episodes import Episode, Role
+from goat.records.history import ArchivedEpisode, BadRecord, HistoryRecord
+
+FORMAT: Final = "goat-history"
+VERSION: Final = 1
+EPISODE: Final = "episode"
+
+
+def recognises(shape: Shape) -> bool:
+    """Whether the beginning of a file looks like JSON lines that can be read here."""
+    return shape.root == "map" and not shape.keys.isdisjoint(("format", "text"))
+
+
+def header_line(types: tuple[str, ...] = (EPISODE,), **facts: str) -> str:
+    """The first line of an export, with its newline; `facts` are further fields for the reader's eyes."""
+    return _line({"format": FORMAT, "version": VERSION, "types": list(types), **facts})
+
+
+def episode_line(episode: Episode) -> str:
+    """The line of one episode, with its newline. Read back, the record's `archived` holds everything but the owner."""
+    fields: Json = {
+        "type": EPISODE,
+        "uid": episode.uid,
+        "chat": episode.chat,
+        "role": episode.role.value,
+        "speaker": episode.speaker,
+        "text": episode.text,
+        "at": episode.at.astimezone(UTC).isoformat(),
+        "exchange_id": episode.exchange_id,
+        "topic_id": episode.topic_id,
+        "tags": list(episode.tags),
+        "source": episode.source,
+        "key": episode.key,
+        "meta": dict(episode.meta),
+    }
+    return _line({name: value for name, value in fields.items() if value or name in ("text", "chat")})
+
+
+def _line(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+class JsonLinesHistory:
+    """A `HistorySource` over JSON lines. `zone` is that of times without an offset.
+
+    A record's key is `goat:<uid>`, or a digest of chat, speaker, time and text for a line without a uid. Its number is
+    the number of its line.
+    """
+
+    format = "JSON lines"
+
+    def __init__(self, file: HistoryFile, zone: tzinfo = UTC) -> None:
+        self._file = file
+        self._zone = zone
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file."""
+        return self._file.size
+
+    def read(self, on_bad: Callable[[BadRecord], None] | None = None) -> Iterator[HistoryRecord]:
+        """As the port says. Raises `HistoryError` for a header of another version in any case."""
+        reading = Reading(self._file.path, on_bad)
+        types = frozenset((EPISODE,))
+        with self._file.open() as raw:
+            for line in self._lines(raw, reading):
+                try:
+                    fields = _parsed(line)
+                    if "format" in fields and "text" not in fields:
+                        types = self._header(fields)
+                    elif _type_of(fields, types) == EPISODE:
+                        yield self._record(fields, reading)
+                except BadValue as fault:
+                    reading.bad(f"line {reading.number}: {fault}")
+
+    def _lines(self, raw: IO[bytes], reading: Reading) -> Iterator[bytes]:
+        """The lines that are not blank. One beyond the limit is reported, and passed over without being held."""
+        limit = self._file.limits.record_bytes
+        while line := self._read(raw, limit + 1, reading):
+            reading.next()
+            if len(line) > limit:
+                reading.bad(f"line {reading.number}: it is longer than {in_bytes(limit)}")
+                while line and not line.endswith(b"\n"):
+                    line = self._read(raw, CHUNK, reading)
+            elif line.strip():
+                yield line
+
+    def _read(self, raw: IO[bytes], limit: int, reading: Reading) -> bytes:
+        try:
+            line = raw.readline(limit)
+        except OSError as problem:
+            raise unreadable(self._file.path, problem) from problem
+        first = reading.position == 0
+        reading.position += len(line)
+        return line.removeprefix(codecs.BOM_UTF8) if first else line
+
+    def _header(self, fields: Json) -> frozenset[str]:
+        """The types of line that the file holds."""
+        version = fields.get("version")
+        if fields["format"] != FORMAT or not isinstance(version, int):
+            problem = f"its header names the format {shortened(fields['format'])}, version {shortened(version)}"
+            raise HistoryError(self._file.path, None, problem, f"The header of JSON lines is {header_line().strip()}")
+        if version > VERSION:
+            raise HistoryError(
+                self._file.path, None, f"a newer GOAT wrote it (version {version})", "Update GOAT first."
+            )
+        types = fields.get("types")
+        return frozenset(name for name in types if isinstance(name, str)) if types else frozenset((EPISODE,))
+
+    def _record(self, fields: Json, reading: Reading) -> HistoryRecord:
+        if not isinstance(fields.get("text"), str):
+            raise BadValue(f"its text is {shortened(fields.get('text'))}")
+        text, chat, speaker = clean(fields["text"]), text_of(fields.get("chat")), text_of(fields.get("speaker"))
+        at = fields.get("at")
+        moment = iso_moment(at, self._zone) if isinstance(at, str) else unix_moment(at)
+        role, uid = _role(fields), text_of(fields.get("uid"))
+        return HistoryRecord(
+            source="goat",
+            key=f"goat:{uid or _digest(chat, speaker, moment.isoformat(), text)}",
+            chat=chat or "history",
+            chat_title=text_of(fields.get("chat_title")),
+            sender_id=text_of(fields.get("sender_id")) or speaker,
+            sender_name=speaker,
+            text=text,
+            at=moment,
+            number=reading.number,
+            position=reading.position,
+            reply_to=text_of(fields.get("reply_to")) or None,
+            edited=fields.get("edited") is True,
+            own=None if role is None else role is Role.USER,
+            archived=_archived(fields, uid, role) if uid and role is not None else None,
+        )
+
+
+def _parsed(line: bytes) -> Json:
+    try:
+        return as_object(json.loads(line.decode("utf-8")), "it")
+    except BadValue:
+        raise
+    except (ValueError, RecursionError) as problem:
+        raise BadValue(f"it is not JSON ({problem})") from problem
+
+
+def _type_of(fields: Json, types: frozenset[str]) -> str:
+    name = fields.get("type", EPISODE)
+    if isinstance(name, str) and name in types:
+        return name
+    raise BadValue(f"its type {shortened(name)} is none of {', '.join(sorted(types))}")
+
+
+def _role(fields: Json) -> Role | None:
+    name = fields.get("role")
+    if name is None:
+        return None
+    try:
+        return Role(name)
+    except ValueError:
+        raise BadValue(f"its role {shortened(name)} is none of {', '.join(Role)}") from None
+
+
+def _archived(fields: Json, uid: str, role: Role) -> ArchivedEpisode:
+    tags, meta = fields.get("tags", []), fields.get("meta", {})
+    if not isinstance(tags, list) or not isinstance(meta, dict):
+        raise BadValue("its tags are no list, or its meta is no object")
+    return ArchivedEpisode(
+        uid=uid,
+        role=role,
+        exchange_id=text_of(fields.get("exchange_id")),
+        topic_id=text_of(fields.get("topic_id")),
+        tags=tuple(text_of(tag) for tag in tags),
+        source=text_of(fields.get("source")) or "terminal",
+        key=text_of(fields.get("key")) or None,
+        meta={name: text_of(value) for name, value in meta.items()},
+    )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

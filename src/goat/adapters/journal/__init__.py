@@ -1,0 +1,29 @@
+"""The journal over SQL: the archive, its vectors and the outbox in one file, with the tables of the other stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goat.adapters.database import Database
+from goat.adapters.journal.embeddings import SqlEmbeddings
+from goat.adapters.journal.episodes import SqlJournal
+from goat.adapters.journal.migrate import migrate
+from goat.adapters.journal.outbox import SqlOutbox
+from goat.ports.run import Clock
+
+__all__ = ["SqlEmbeddings", "SqlJournal", "SqlOutbox", "journal_database"]
+
+
+def journal_database(home: Path, clock: Clock, *, busy_timeout: float = 5.0) -> Database:
+    """The database of a data folder, `journal.db`; its tables are brought up to date when it is entered.
+
+    Entering it raises `HomeError` for a file that this version cannot read, and `BackendUnavailable` when it cannot
+    be opened. Copies made before an upgrade go to the folder `backups`.
+    """
+    path, backups = home / "journal.db", home / "backups"
+    return Database(
+        path,
+        backups=backups,
+        prepare=lambda connection: migrate(connection, path, backups, clock),
+        busy_timeout=busy_timeout,
+    )

@@ -1,0 +1,304 @@
+"""The tables of a home, as SQLAlchemy Core sees them. The migrations create them; a test holds the two together.
+
+Every table that belongs to somebody carries the owner's number in its key. Times are seconds since 1970 in UTC.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import (
+    REAL,
+    BigInteger,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeEngine
+
+AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Number = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware datetime as seconds since the epoch, to the microsecond; it comes back in UTC."""
+
+    impl = Double
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(REAL() if dialect.name == "sqlite" else Double())
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> float | None:
+        return None if value is None else (value - EPOCH).total_seconds()
+
+    def process_result_value(self, value: float | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else EPOCH + timedelta(seconds=value)
+
+
+class JsonText(TypeDecorator[Any]):
+    """A small structure as JSON text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+metadata = MetaData()
+
+_ROWID: Final[dict[str, Any]] = {"sqlite_strict": True}
+_CLUSTERED: Final[dict[str, Any]] = {"sqlite_strict": True, "sqlite_with_rowid": False}
+
+owner = Table(
+    "owner",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    # The next passage number; it never goes back, so a number never names two passages.
+    Column("next_ord", Number, nullable=False),
+    **_ROWID,
+)
+
+chat = Table(
+    "chat",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    UniqueConstraint("owner_id", "name"),
+    **_ROWID,
+)
+
+# One row: the newest `seq`. It is raised in the transaction of the change, so changes are numbered as they commit.
+counter = Table(
+    "counter",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("value", Number, nullable=False),
+    **_ROWID,
+)
+
+episode = Table(
+    "episode",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("uid", Text, nullable=False, unique=True),
+    Column("seq", Number, nullable=False, unique=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("speaker", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("recorded_at", Moment, nullable=False),
+    Column("exchange_id", Text, nullable=False),
+    Column("topic_id", Text, nullable=False),
+    Column("tags", JsonText, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("key", Text),
+    Column("meta", JsonText, nullable=False),
+    sqlite_autoincrement=True,  # ids are never used again
+    **_ROWID,
+)
+Index("episode_chat", episode.c.owner_id, episode.c.chat_id, episode.c.id)
+Index("episode_exchange", episode.c.owner_id, episode.c.exchange_id)
+Index("episode_at", episode.c.owner_id, episode.c.at)
+Index(
+    "episode_delivery",
+    episode.c.owner_id,
+    episode.c.source,
+    episode.c.key,
+    unique=True,
+    sqlite_where=episode.c.key.is_not(None),
+    postgresql_where=episode.c.key.is_not(None),
+)
+
+passage = Table(
+    "passage",
+    metadata,
+    Column("owner_id", Number, ForeignKey("owner.id"), primary_key=True),
+    Column("ord", Number, primary_key=True),
+    Column("episode_id", Number, ForeignKey("episode.id"), nullable=False),
+    Column("part", Number, nullable=False),
+    Column("start", Number, nullable=False),
+    Column("end", Number, nullable=False),
+    **_CLUSTERED,
+)
+Index("passage_episode", passage.c.episode_id)
+
+# What was forgotten, so that the indexes can follow: the numbers of the passages, nothing of the words.
+tombstone = Table(
+    "tombstone",
+    metadata,
+    Column("seq", Number, primary_key=True, autoincrement=False),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("episode_id", Number, nullable=False),
+    Column("ords", JsonText, nullable=False),
+    **_ROWID,
+)
+
+emb_model = Table(
+    "emb_model",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("cursor", Number, nullable=False),
+    **_ROWID,
+)
+
+emb = Table(
+    "emb",
+    metadata,
+    Column("owner_id", Number, ForeignKey("owner.id"), primary_key=True),
+    Column("model_id", Number, primary_key=True),
+    Column("ord", Number, primary_key=True),
+    Column("v", LargeBinary, nullable=False),  # float16, little-endian
+    **_CLUSTERED,
+)
+
+# How far each index has followed the journal.
+follower = Table(
+    "follower",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("cursor", Number, nullable=False),
+    **_CLUSTERED,
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("episode_id", Number, ForeignKey("episode.id"), nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("done_at", Moment),
+    sqlite_autoincrement=True,
+    **_ROWID,
+)
+Index(
+    "outbox_pending",
+    outbox.c.chat_id,
+    outbox.c.channel,
+    outbox.c.id,
+    sqlite_where=outbox.c.done_at.is_(None),
+    postgresql_where=outbox.c.done_at.is_(None),
+)
+Index("outbox_episode", outbox.c.episode_id)
+
+fact = Table(
+    "fact",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("since", Moment, nullable=False),
+    Column("until", Moment),
+    Column("source_episode", Number),
+    **_ROWID,
+)
+Index("fact_history", fact.c.owner_id, fact.c.key, fact.c.id)
+Index(
+    "fact_current",
+    fact.c.owner_id,
+    fact.c.key,
+    unique=True,
+    sqlite_where=fact.c.until.is_(None),
+    postgresql_where=fact.c.until.is_(None),
+)
+
+identity = Table(
+    "identity",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("since", Moment, nullable=False),
+    Column("until", Moment),
+    **_ROWID,
+)
+Index(
+    "identity_current",
+    identity.c.owner_id,
+    unique=True,
+    sqlite_where=identity.c.until.is_(None),
+    postgresql_where=identity.c.until.is_(None),
+)
+
+kv = Table(
+    "kv",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("version", Number, nullable=False),
+    Column("expires_at", Moment),
+    **_ROWID,
+)
+Index(
+    "kv_expiry",
+    kv.c.expires_at,
+    sqlite_where=kv.c.expires_at.is_not(None),
+    postgresql_where=kv.c.expires_at.is_not(None),
+)
+
+listing = Table(
+    "listing",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("seq", Number, primary_key=True),
+    Column("body", Text, nullable=False),
+    **_CLUSTERED,
+)
+
+# The posting lists; `adapters/lexical_postings.py` says what their blobs hold.
+term = Table(
+    "term",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner", Number, nullable=False),
+    Column("t", Text, nullable=False),
+    UniqueConstraint("owner", "t"),
+    **_ROWID,
+)
+
+post = Table(
+    "post",
+    metadata,
+    Column("k", Number, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    **_ROWID,
+)
+
+docmeta = Table(
+    "docmeta",
+    metadata,
+    Column("k", Number, primary_key=True),
+    Column("gen", Number, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    **_ROWID,
+)
+Index("docmeta_gen", docmeta.c.gen)

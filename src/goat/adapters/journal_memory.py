@@ -1,0 +1,197 @@
+"""The journal in memory: the reference for its contract, and a home that is gone when the process ends."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC
+
+import numpy as np
+
+from goat.ports.run import Clock
+from goat.records.episodes import (
+    Appended,
+    ArchiveCounts,
+    Change,
+    Episode,
+    NewEpisode,
+    NewOutgoing,
+    Outgoing,
+    Passage,
+)
+from goat.records.search import Floats, VectorRow
+
+
+@dataclass(slots=True)
+class _Model:
+    """The vectors of one model by (owner, ord), and how far they have followed."""
+
+    cursor: int = 0
+    vectors: dict[tuple[str, int], Floats] = field(default_factory=dict)
+
+
+class MemoryArchive:
+    """What the three ports over it share. Episodes stand in the order of their ids, which are their `seq` too."""
+
+    def __init__(self) -> None:
+        self.episodes: list[Episode] = []
+        self.delivered: dict[tuple[str, str, str], Episode] = {}
+        self.passages: dict[int, tuple[Passage, ...]] = {}
+        self.next_ord: Counter[str] = Counter()
+        self.pending: dict[int, Outgoing] = {}
+        self.replies = 0
+        self.models: defaultdict[str, _Model] = defaultdict(_Model)
+
+
+class MemoryJournal:
+    """See the port `Journal`."""
+
+    def __init__(self, archive: MemoryArchive, clock: Clock) -> None:
+        self._archive = archive
+        self._clock = clock
+
+    async def append(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing] = ()) -> list[Appended]:
+        """Take in the episodes and the replies."""
+        if outgoing and not episodes:
+            raise ValueError("an outgoing reply needs an episode that it carries")
+        appended = [self._append_one(new) for new in episodes]
+        if outgoing and not appended[-1].duplicate:
+            for reply in outgoing:
+                self._send(reply, appended[-1].episode.id)
+        return appended
+
+    def _append_one(self, new: NewEpisode) -> Appended:
+        delivery = None if new.key is None else (new.owner, new.source, new.key)
+        if delivery in self._archive.delivered:
+            return Appended(self._archive.delivered[delivery], duplicate=True)
+        episode = Episode(
+            id=len(self._archive.episodes) + 1,
+            uid=uuid.uuid4().hex,
+            owner=new.owner,
+            chat=new.chat,
+            role=new.role,
+            text=new.text,
+            at=new.at.astimezone(UTC),
+            exchange_id=new.exchange_id,
+            speaker=new.speaker,
+            topic_id=new.topic_id,
+            tags=tuple(new.tags),
+            source=new.source,
+            key=new.key,
+            meta=dict(new.meta),
+        )
+        first = self._archive.next_ord[new.owner]
+        self._archive.next_ord[new.owner] += len(new.passages)
+        self._archive.passages[episode.id] = tuple(
+            Passage(new.owner, first + part, episode.id, part, span) for part, span in enumerate(new.passages)
+        )
+        self._archive.episodes.append(episode)
+        if delivery is not None:
+            self._archive.delivered[delivery] = episode
+        return Appended(episode, duplicate=False)
+
+    def _send(self, reply: NewOutgoing, episode_id: int) -> None:
+        self._archive.replies += 1
+        number = self._archive.replies
+        self._archive.pending[number] = Outgoing(
+            number, reply.owner, reply.chat, reply.channel, reply.text, episode_id, self._clock.now()
+        )
+
+    async def episodes(self, owner: str, ids: Sequence[int]) -> list[Episode]:
+        """The owner's episodes in the order of `ids`."""
+        owned = {episode.id: episode for episode in self._owned(owner)}
+        return [owned[number] for number in ids if number in owned]
+
+    async def exchange(self, owner: str, exchange_ids: Sequence[str]) -> list[Episode]:
+        """All episodes of these exchanges, oldest first."""
+        wanted = set(exchange_ids)
+        return [episode for episode in self._owned(owner) if episode.exchange_id in wanted]
+
+    async def recent(self, owner: str, chat: str, limit: int, before: int | None = None) -> list[Episode]:
+        """The newest `limit` episodes of a chat, oldest first."""
+        said = [one for one in self._owned(owner) if one.chat == chat and (before is None or one.id < before)]
+        return said[max(len(said) - max(limit, 0), 0) :]
+
+    async def changes(self, after: int, limit: int) -> list[Change]:
+        """The next changes of all owners, by `seq`."""
+        newer = [episode for episode in self._archive.episodes if episode.id > after]
+        return [
+            Change(episode.id, episode.owner, episode.id, episode, self._archive.passages[episode.id])
+            for episode in newer[: max(limit, 0)]
+        ]
+
+    async def head(self) -> int:
+        """The `seq` of the newest change."""
+        return len(self._archive.episodes)
+
+    async def locate(self, owner: str, ords: Sequence[int]) -> dict[int, int]:
+        """Map passage numbers to episode ids."""
+        wanted = {int(number) for number in ords}
+        return {passage.ord: passage.episode_id for passage in self._passages(owner) if passage.ord in wanted}
+
+    async def counts(self, owner: str, model: str) -> ArchiveCounts:
+        """How much the owner's archive holds."""
+        episodes = self._owned(owner)
+        vectors = self._archive.models[model].vectors if model in self._archive.models else {}
+        return ArchiveCounts(
+            episodes=len(episodes),
+            passages=len(self._passages(owner)),
+            embedded=sum(whose == owner for whose, _ in vectors),
+            chats=len({episode.chat for episode in episodes}),
+        )
+
+    def _owned(self, owner: str) -> list[Episode]:
+        return [episode for episode in self._archive.episodes if episode.owner == owner]
+
+    def _passages(self, owner: str) -> list[Passage]:
+        return [passage for episode in self._owned(owner) for passage in self._archive.passages[episode.id]]
+
+
+class MemoryEmbeddings:
+    """See the port `Embeddings`. Vectors go through float16, as they do on disk."""
+
+    def __init__(self, archive: MemoryArchive) -> None:
+        self._models = archive.models
+
+    async def cursor(self, model: str) -> int:
+        """How far the vectors of a model have followed."""
+        return self._models[model].cursor if model in self._models else 0
+
+    async def put(self, model: str, rows: Sequence[VectorRow], cursor: int) -> None:
+        """Store vectors and move the cursor."""
+        held = self._models[model]
+        held.cursor = cursor
+        for row in rows:
+            held.vectors[row.owner, int(row.ord)] = row.vector.astype(np.float16).astype(np.float32)
+
+    async def get(self, model: str, owner: str, ords: Sequence[int]) -> dict[int, Floats]:
+        """The stored vectors of these passages."""
+        vectors = self._models[model].vectors if model in self._models else {}
+        return {int(number): vectors[owner, int(number)].copy() for number in ords if (owner, int(number)) in vectors}
+
+    async def models(self) -> list[str]:
+        """The names of the models that have vectors here, sorted."""
+        return sorted(name for name, held in self._models.items() if held.vectors)
+
+    async def drop(self, model: str) -> None:
+        """Remove a model."""
+        self._models.pop(model, None)
+
+
+class MemoryOutbox:
+    """See the port `Outbox`."""
+
+    def __init__(self, archive: MemoryArchive) -> None:
+        self._pending = archive.pending
+
+    async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
+        """Replies that were not acknowledged, oldest first."""
+        where = (channel, owner, chat)
+        return [reply for reply in self._pending.values() if (reply.channel, reply.owner, reply.chat) == where]
+
+    async def done(self, ids: list[int]) -> None:
+        """Acknowledge delivery."""
+        for number in ids:
+            self._pending.pop(number, None)

@@ -1,0 +1,275 @@
+"""BM25 over posting lists in the journal's SQLite file, scored with numpy.
+
+The reader's thread fetches the lists; the scores are made on a worker thread, so that a search waits neither for another
+nor holds up the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from goat.adapters.database import Database
+from goat.adapters.lexical_formula import K1, KERNEL, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf
+from goat.adapters.lexical_postings import (
+    MOST_ORD,
+    Postings,
+    add_postings,
+    clear_postings,
+    read_postings,
+    remove_postings,
+)
+from goat.adapters.passage_chain import PassageDraft, PassageRow
+from goat.adapters.passage_columns import (
+    FILED,
+    HUMAN,
+    INDEXED,
+    QUESTION,
+    PassageColumns,
+    PassageView,
+    microseconds,
+)
+from goat.adapters.passages_sqlite import Passages, get_cursor, label_ids, set_cursor
+from goat.adapters.top_ranked import top_ranked
+from goat.records.search import (
+    NEIGHBOUR_REACH,
+    Floats,
+    Hits,
+    LexicalDocument,
+    LexicalFeatures,
+    Neighbourhood,
+    Ords,
+    Where,
+)
+
+FOLLOWER: Final = "lexical"
+
+_NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+class LexicalSqlite:
+    """The port LexicalIndex in the journal's file. `passages` is shared with the vector index of the same file."""
+
+    def __init__(self, database: Database, passages: Passages) -> None:
+        self._database = database.for_port("LexicalIndex")
+        self._passages = passages
+
+    async def cursor(self) -> int:
+        """See `LexicalIndex.cursor`."""
+        return await self._database.read(lambda connection: get_cursor(connection, FOLLOWER))
+
+    async def apply(self, added: Sequence[LexicalDocument], removed: Sequence[tuple[str, int]], cursor: int) -> None:
+        """See `LexicalIndex.apply`. A pair that stands in both is taken out.
+
+        Raises `ValueError` for an ord outside 0..2**24 - 1.
+        """
+        for document in added:
+            if not 0 <= document.ord <= MOST_ORD:
+                raise ValueError(f"passage number {document.ord} is not between 0 and {MOST_ORD}")
+        documents: defaultdict[str, dict[int, LexicalDocument]] = defaultdict(dict)
+        gone: defaultdict[str, set[int]] = defaultdict(set)
+        for document in added:
+            documents[document.owner][document.ord] = document
+        for owner, ord_ in removed:
+            gone[owner].add(ord_)
+            documents[owner].pop(ord_, None)
+        await self._database.write(lambda connection: self._apply(connection, documents, gone, cursor))
+        for owner in documents:
+            await self._passages.columns(self._database, owner)
+
+    async def search(self, owner: str, terms: Sequence[str], limit: int, where: Where) -> Hits:
+        """See `LexicalIndex.search`."""
+        columns, postings = await self._fetch(owner, terms)
+        if not postings:
+            return _NONE
+        return await asyncio.to_thread(_search, columns, postings, limit, where)
+
+    async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
+        """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers."""
+        columns = await self._passages.columns(self._database, owner)
+        return await asyncio.to_thread(_neighbourhood, columns.view(), ords, reach, where)
+
+    async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
+        """See `LexicalIndex.features`."""
+        columns, postings = await self._fetch(owner, terms)
+        if not postings or not len(near.ords):
+            nothing = np.zeros(len(near.ords), np.float32)
+            return LexicalFeatures(nothing, nothing.copy())
+        return await asyncio.to_thread(_features, columns.view(), postings, near)
+
+    async def clear(self) -> None:
+        """See `LexicalIndex.clear`. What the filters of the vector index need stays."""
+        await self._database.write(self._clear)
+
+    async def _fetch(self, owner: str, terms: Sequence[str]) -> tuple[PassageColumns, list[Postings]]:
+        """The owner's columns and the posting lists of the distinct terms."""
+        distinct = list(dict.fromkeys(terms))
+
+        def fetch(connection: Connection) -> tuple[PassageColumns, list[Postings]]:
+            columns = self._passages.current(connection, owner)
+            return columns, read_postings(connection, columns.owner_id, distinct)
+
+        return await self._database.read(fetch)
+
+    def _apply(
+        self,
+        connection: Connection,
+        documents: dict[str, dict[int, LexicalDocument]],
+        gone: dict[str, set[int]],
+        cursor: int,
+    ) -> None:
+        drafts = {owner: self._passages.draft(connection, owner) for owner in documents}
+        for owner, draft in drafts.items():
+            _take_out(connection, draft, gone[owner] | set(documents[owner]))
+            for ord_ in gone[owner]:
+                draft.blank(ord_)
+            _take_in(connection, draft, documents[owner])
+        self._passages.save(connection, list(drafts.values()))
+        set_cursor(connection, FOLLOWER, cursor)
+
+    def _clear(self, connection: Connection) -> None:
+        clear_postings(connection)
+        self._passages.unindex_all(connection)
+        set_cursor(connection, FOLLOWER, 0)
+
+
+def _take_out(connection: Connection, draft: PassageDraft, ords: set[int]) -> None:
+    indexed = sorted(ord_ for ord_ in ords if draft.peek(ord_).indexed)
+    if indexed:
+        remove_postings(connection, draft.owner_id, indexed)
+    for ord_ in indexed:
+        draft.unlink(ord_)
+
+
+def _take_in(connection: Connection, draft: PassageDraft, documents: dict[int, LexicalDocument]) -> None:
+    if not documents:
+        return
+    texts = {text for document in documents.values() for text in (document.chat, document.topic_id, document.speaker)}
+    labels = label_ids(connection, draft.owner_id, texts)
+    for ord_, document in documents.items():
+        row = PassageRow(
+            at=microseconds(document.at),
+            episode=document.episode_id,
+            chat=labels[document.chat],
+            topic=labels[document.topic_id],
+            speaker=labels[document.speaker],
+            length=document.length,
+            flags=FILED | INDEXED | (QUESTION if document.question else 0) | (HUMAN if document.human else 0),
+        )
+        draft.link(ord_, row)
+    add_postings(connection, draft.owner_id, {ord_: document.terms for ord_, document in documents.items()})
+
+
+def _search(columns: PassageColumns, postings: list[Postings], limit: int, where: Where) -> Hits:
+    view = columns.view()
+    lengths = view.column("length")
+    base, slope = K1 * (1 - B), K1 * B * view.totals.documents / max(view.totals.length, 1)
+    scores = np.zeros(view.size, np.float32)
+    for ords, tf in _unpacked(postings, view):
+        weight = np.float32(idf(view.totals.documents, len(ords)) * (K1 + 1))
+        scores[ords] += weight * tf / (tf + (lengths[ords] * np.float32(slope) + np.float32(base)))
+    found = np.flatnonzero(scores)
+    found = found[view.passing(where, found) & view.having(INDEXED, found)]
+    best = found[top_ranked(scores[found], view.column("at")[found], found, limit)]
+    best = best[columns.filed(best)]
+    return Hits(best, scores[best])
+
+
+def _unpacked(postings: list[Postings], view: PassageView) -> list[tuple[NDArray[np.int64], Floats]]:
+    """The lists as row numbers inside the view and term counts."""
+    unpacked = []
+    for packed in postings:
+        inside = packed[: np.searchsorted(packed, view.size << 8)]
+        unpacked.append(((inside >> 8).astype(np.int64), (inside & 255).astype(np.float32)))
+    return unpacked
+
+
+def _neighbourhood(view: PassageView, ords: Ords, reach: int, where: Where) -> Neighbourhood:
+    given = np.unique(ords[(ords >= 0) & (ords < view.size)])
+    given = given[view.having(FILED, given)]
+    met = [given]
+    for link in ("previous", "following"):
+        rows = given
+        for _ in range(reach):
+            rows = view.step(rows, link)
+            rows = rows[rows >= 0]
+            met.append(rows)
+    candidates = np.unique(np.concatenate(met))
+    candidates = candidates[view.passing(where, candidates)]
+    around = _around(view, candidates)
+    before = around[:, NEIGHBOUR_REACH - 1]
+    names = view.names
+    return Neighbourhood(
+        ords=candidates,
+        episode_ids=view.column("episode")[candidates],
+        around=around,
+        question=view.having(QUESTION, candidates),
+        after_question=(before >= 0) & view.having(QUESTION, before),
+        human=view.having(HUMAN, candidates),
+        at=view.column("at")[candidates] / 1e6,
+        speakers=tuple([names.get(label, "") for label in view.column("speaker")[candidates].tolist()]),
+    )
+
+
+def _around(view: PassageView, candidates: Ords) -> NDArray[np.int64]:
+    around = np.full((len(candidates), 2 * NEIGHBOUR_REACH + 1), -1, np.int64)
+    around[:, NEIGHBOUR_REACH] = candidates
+    if len(candidates):
+        for step in range(1, NEIGHBOUR_REACH + 1):
+            around[:, NEIGHBOUR_REACH - step] = view.step(around[:, NEIGHBOUR_REACH - step + 1], "previous")
+            around[:, NEIGHBOUR_REACH + step] = view.step(around[:, NEIGHBOUR_REACH + step - 1], "following")
+    return around
+
+
+def _features(view: PassageView, postings: list[Postings], near: Neighbourhood) -> LexicalFeatures:
+    lists = [(ords, tf) for ords, tf in _unpacked(postings, view) if len(ords)]
+    best = sum(idf(view.totals.documents, len(ords)) for ords, _ in lists)
+    if not best:
+        nothing = np.zeros(len(near.ords), np.float32)
+        return LexicalFeatures(nothing, nothing.copy())
+    passage = _passage_scores(view, lists, near.around) / (2.0 * best)
+    session = _session_scores(view, lists, near.ords) / (2.2 * best)
+    return LexicalFeatures(passage.astype(np.float32), np.minimum(session, 1).astype(np.float32))
+
+
+def _passage_scores(
+    view: PassageView, lists: list[tuple[NDArray[np.int64], Floats]], around: NDArray[np.int64]
+) -> Floats:
+    """Sum of idf * 2 * tf~ / (tf~ + K), where tf~ and the length in K are those of the neighbourhood, weighted."""
+    kernel = np.array(KERNEL, np.float32)
+    places = np.where((around >= 0) & (around < view.size), around, view.size)
+    spread = np.zeros(view.size + 1, np.float32)  # the last place stands for a missing neighbour
+    spread[: view.size] = view.column("length")
+    mean_length = view.totals.length / max(view.totals.documents, 1)
+    length = (spread[places] @ kernel) / np.float32(max(SOFT_LENGTH * mean_length, 1))
+    k = SOFT_K1 * ((1 - SOFT_B) + SOFT_B * length)
+    spread[:] = 0
+    scores = np.zeros(len(places), np.float32)
+    for ords, tf in lists:
+        spread[ords] = tf
+        soft_tf = spread[places] @ kernel
+        spread[ords] = 0
+        scores += np.float32(idf(view.totals.documents, len(ords)) * (SOFT_K1 + 1)) * soft_tf / (soft_tf + k)
+    return scores
+
+
+def _session_scores(
+    view: PassageView, lists: list[tuple[NDArray[np.int64], Floats]], candidates: Ords
+) -> NDArray[np.float64]:
+    """BM25 of each candidate's session, as if the session were one document."""
+    sessions = view.sessions(candidates)
+    relative_length = view.session_length[sessions] * view.totals.sessions / max(view.totals.length, 1)
+    k = K1 * ((1 - B) + B * relative_length)
+    scores = np.zeros(len(candidates), np.float64)
+    for ords, tf in lists:
+        tf_of = np.bincount(view.sessions(ords), weights=tf, minlength=len(view.session_length))
+        tf_of[0] = 0
+        weight = idf(view.totals.sessions, int(np.count_nonzero(tf_of)))
+        scores += weight * (K1 + 1) * tf_of[sessions] / (tf_of[sessions] + k)
+    return scores

@@ -1,0 +1,108 @@
+"""The PermanentStore port in the home's SQL database."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection, Table, bindparam, insert, select, update
+
+from goat.adapters.database import Database
+from goat.adapters.journal.names import Names
+from goat.adapters.journal.schema import AnyRow, fact, identity, owner
+from goat.records.memory import Fact
+
+_FACT = select(fact.c.key, fact.c.value, fact.c.since, fact.c.until, fact.c.source_episode).join(
+    owner, owner.c.id == fact.c.owner_id
+)
+_CURRENT_FACTS = _FACT.where(owner.c.name == bindparam("owner"), fact.c.until.is_(None))
+_HISTORY = _FACT.where(owner.c.name == bindparam("owner"), fact.c.key == bindparam("key")).order_by(fact.c.id)
+_CURRENT_FACT = (
+    select(fact.c.id, fact.c.value, fact.c.since)
+    .join(owner, owner.c.id == fact.c.owner_id)
+    .where(owner.c.name == bindparam("owner"), fact.c.key == bindparam("key"), fact.c.until.is_(None))
+)
+_CURRENT_IDENTITY = (
+    select(identity.c.id, identity.c.text, identity.c.since)
+    .join(owner, owner.c.id == identity.c.owner_id)
+    .where(owner.c.name == bindparam("owner"), identity.c.until.is_(None))
+)
+
+
+class SqlitePermanentStore:
+    """Facts and identities with their times; see the port `PermanentStore` for its promises.
+
+    Setting what holds already changes nothing. A value ends when the next one begins, and never before its own start.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database.for_port("PermanentStore")
+
+    async def facts(self, owner: str) -> list[Fact]:
+        """The facts that hold now, by key."""
+        rows = await self._db.read(lambda connection: connection.execute(_CURRENT_FACTS, {"owner": owner}).all())
+        return sorted((_fact(row) for row in rows), key=lambda fact: fact.key)
+
+    async def put_fact(self, owner: str, key: str, value: str, at: datetime, source_episode: int | None) -> None:
+        """Set a fact; the older value is kept with its end."""
+
+        def supersede(connection: Connection) -> None:
+            current = connection.execute(_CURRENT_FACT, {"owner": owner, "key": key}).one_or_none()
+            if current is not None and current.value == value:
+                return
+            _end(connection, fact, current, at)
+            row = {
+                "owner_id": Names(connection).owner(owner),
+                "key": key,
+                "value": value,
+                "since": at,
+                "source_episode": source_episode,
+            }
+            connection.execute(insert(fact), row)
+
+        await self._db.write(supersede)
+
+    async def drop_fact(self, owner: str, key: str, at: datetime) -> bool:
+        """End a fact; False when there is none."""
+
+        def drop(connection: Connection) -> bool:
+            current = connection.execute(_CURRENT_FACT, {"owner": owner, "key": key}).one_or_none()
+            return _end(connection, fact, current, at)
+
+        return await self._db.write(drop)
+
+    async def history(self, owner: str, key: str) -> list[Fact]:
+        """Every value that the key has had, oldest first."""
+        wanted = {"owner": owner, "key": key}
+        rows = await self._db.read(lambda connection: connection.execute(_HISTORY, wanted).all())
+        return [_fact(row) for row in rows]
+
+    async def identity(self, owner: str) -> str | None:
+        """The owner's identity text."""
+        row = await self._db.read(lambda connection: connection.execute(_CURRENT_IDENTITY, {"owner": owner}).first())
+        return None if row is None else str(row.text)
+
+    async def put_identity(self, owner: str, text: str | None, at: datetime) -> None:
+        """Set the identity text; the older one is kept with its end."""
+
+        def supersede(connection: Connection) -> None:
+            current = connection.execute(_CURRENT_IDENTITY, {"owner": owner}).one_or_none()
+            if current is not None and current.text == text:
+                return
+            _end(connection, identity, current, at)
+            if text is not None:
+                row = {"owner_id": Names(connection).owner(owner), "text": text, "since": at}
+                connection.execute(insert(identity), row)
+
+        await self._db.write(supersede)
+
+
+def _fact(row: AnyRow) -> Fact:
+    return Fact(row.key, row.value, row.since, row.until, row.source_episode)
+
+
+def _end(connection: Connection, table: Table, current: AnyRow | None, at: datetime) -> bool:
+    """Give a current row its end; False when there is no row."""
+    if current is None:
+        return False
+    connection.execute(update(table).where(table.c.id == current.id).values(until=max(at, current.since)))
+    return True

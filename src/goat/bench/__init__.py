@@ -1,0 +1,1 @@
+"""Benchmarks: every figure that the README shows comes from a command here."""

@@ -1,0 +1,58 @@
+"""Made-up messages for the speed benches: many, distinct, of the length of real ones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from goat.memory.facade import FULL_ARCHIVE
+from goat.records.episodes import NewEpisode, Role
+from goat.retrieval.passages import split_passages
+
+SYLLABLES = (
+    "ba be bi bo bu da de di do du fa fe fi fo ga ge gi go ka ke ki ko la le li lo lu ma me mi mo mu na ne ni no "
+    "pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo za ze zi zo"
+).split()
+COMMON = "the a to and of in is it that for on with was my you we are this have at be not but they what".split()
+TAIL = 30_000
+"""Distinct rare words; their use falls off as 1 / rank."""
+
+
+def _word(rank: int) -> str:
+    """A pronounceable word, the same for a rank every time."""
+    random = Random(rank)
+    return "".join(random.choice(SYLLABLES) for _ in range(2 + random.randrange(3)))
+
+
+def sentence(random: Random, words: int) -> str:
+    """Words with the frequencies of speech: two of five are common ones."""
+    parts = []
+    for _ in range(words):
+        if random.random() < 0.4:
+            parts.append(random.choice(COMMON))
+        else:
+            parts.append(_word(int(TAIL ** random.random())))
+    return " ".join(parts).capitalize() + "."
+
+
+def episodes(count: int, owner: str, seed: int = 1) -> list[NewEpisode]:
+    """`count` messages in four conversations, two minutes apart, person and assistant in turn."""
+    random = Random(seed)
+    start = datetime(2025, 1, 1, 8, 0, tzinfo=UTC)
+    made = []
+    for number in range(count):
+        text = " ".join(sentence(random, random.randint(6, 14)) for _ in range(random.randint(1, 3)))
+        made.append(
+            NewEpisode(
+                owner=owner,
+                chat=f"chat {number % 4}",
+                role=Role.USER if number % 2 == 0 else Role.ASSISTANT,
+                text=text,
+                at=start + timedelta(minutes=2 * number),
+                exchange_id=f"bench-{seed}-{number // 2}",
+                tags=(FULL_ARCHIVE,),
+                source="bench",
+                passages=split_passages(text),
+            )
+        )
+    return made

@@ -1,0 +1,150 @@
+"""`goat bench speed`: the reflex by part, the start, and the memory that it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+import numpy as np
+
+from goat.app import App, open_app
+from goat.bench.corpus import episodes, sentence
+from goat.bench.report import Figure, percentile
+from goat.records.search import Floats, VectorRow
+from goat.records.turns import Notice
+from goat.retrieval.pipeline import REFLEX
+from goat.retrieval.query import Query, distinct_terms
+from goat.settings import Settings
+
+OWNER = "bench"
+SIZES = (1_000, 10_000)
+QUERIES = 200
+BATCH = 500
+REFLEX_GOAL_MS = 10.0
+START_GOAL_S = 3.0
+
+Say = Callable[[str], None]
+
+
+async def speed(say: Say) -> list[Figure]:
+    """Measure on archives of made-up messages, with drawn vectors for the bulk and the real embedder for queries."""
+    figures: list[Figure] = []
+    for size in SIZES:
+        with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
+            home = Path(folder)
+            async with open_app(Settings(), home, _quiet) as app:
+                say(f"filling an archive with {size:,} messages")
+                await fill(app, size)
+                say(f"asking it {QUERIES} questions")
+                figures += await _reflexes(app, size)
+            say("starting it")
+            figures += _start(home, size)
+    return figures
+
+
+async def fill(app: App, size: int) -> None:
+    """Archive made-up messages with drawn vectors."""
+    draw = _Vectors(app.backends.embedder.dimensions)
+    made = episodes(size, OWNER)
+    archive = app.memory.archive
+    for first in range(0, size, BATCH):
+        await archive.append(made[first : first + BATCH])
+    journal, model, cursor = app.backends.journal, app.backends.embedder.name, 0
+    while changes := await journal.changes(cursor, BATCH):
+        rows = [
+            VectorRow(c.owner, p.ord, c.episode_id, c.episode.chat, c.episode.at, draw.one())
+            for c in changes
+            if c.episode
+            for p in c.passages
+        ]
+        cursor = changes[-1].seq
+        await app.backends.embeddings.put(model, rows, cursor)
+    await archive.follow_vectors()
+
+
+class _Vectors:
+    """Unit vectors around a common direction, as those of an e5 model are: their cosines lie about 0.8."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._random = np.random.default_rng(1)
+        self._centre = self._random.standard_normal(dimensions)
+        self._centre /= np.linalg.norm(self._centre)
+
+    def one(self) -> Floats:
+        """A new vector."""
+        noise = self._random.standard_normal(len(self._centre))
+        vector = self._centre + 0.5 * noise / np.linalg.norm(noise)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+async def _reflexes(app: App, size: int) -> list[Figure]:
+    random = Random(2)
+    clock = app.backends.clock
+    embedding: list[float] = []
+    total: list[float] = []
+    stages: dict[str, list[float]] = {}
+    for number in range(QUERIES + 10):
+        text = sentence(random, random.randint(6, 12))
+        began = perf_counter()
+        vector = await app.backends.embedder.embed_query(text)
+        embedded = perf_counter()
+        query = Query(OWNER, text, distinct_terms(text), clock.now(), vector)
+        recall = await app.memory.recall(query, REFLEX)
+        ended = perf_counter()
+        if number < 10:
+            continue  # the first queries page the index in
+        embedding.append((embedded - began) * 1000)
+        total.append((ended - embedded) * 1000)
+        for stage, took in recall.stage_ms.items():
+            stages.setdefault(stage, []).append(took)
+    at = f"at {size:,}"
+    figures = [Figure(f"embed a query {at}, p95", percentile(embedding, 95), "ms")]
+    for stage, took in stages.items():
+        figures.append(Figure(f"reflex · {stage} {at}, p50", percentile(took, 50), "ms"))
+        figures.append(Figure(f"reflex · {stage} {at}, p95", percentile(took, 95), "ms"))
+    goal = REFLEX_GOAL_MS if size == max(SIZES) else None
+    figures.append(Figure(f"reflex without embedding {at}, p50", percentile(total, 50), "ms"))
+    figures.append(Figure(f"reflex without embedding {at}, p95", percentile(total, 95), "ms", goal))
+    return figures
+
+
+def _start(home: Path, size: int) -> list[Figure]:
+    """The second of two whole processes that open the home, answer nothing and end."""
+    environ = {**os.environ, "GOAT_HOME": str(home), "GOAT_MODEL__PROVIDER": "offline"}
+    command = [sys.executable, "-m", "goat", "chat", "--owner", OWNER]
+    took = 0.0
+    for _ in range(2):
+        began = perf_counter()
+        subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, check=True, capture_output=True)
+        took = perf_counter() - began
+    goal = START_GOAL_S if size == max(SIZES) else None
+    figures = [Figure(f"start to prompt and end at {size:,}", took, "s", goal)]
+    if peak := _children_peak_mib():
+        figures.append(Figure(f"peak memory of a start at {size:,}", peak, "MiB"))
+    return figures
+
+
+def _children_peak_mib() -> float:
+    """The largest child so far; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _quiet(notice: Notice) -> None:
+    """A bench shows figures only."""
+
+
+def run(say: Say) -> list[Figure]:
+    """Run the bench."""
+    return asyncio.run(speed(say))

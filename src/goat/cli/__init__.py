@@ -1,0 +1,1 @@
+"""The `goat` command, one module per group of commands."""

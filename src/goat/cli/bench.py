@@ -1,0 +1,35 @@
+"""`goat bench NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goat.cli.session import consoles
+
+JsonOut = Annotated[
+    Path | None, typer.Option("--json", metavar="OUT", help="Also write the figures as JSON into this file.")
+]
+
+bench = typer.Typer(name="bench", help="Measure. Every figure of the README comes from here.", no_args_is_help=True)
+
+
+@bench.callback()
+def _group() -> None:
+    """Measure. Every figure of the README comes from here."""
+
+
+@bench.command()
+def speed(json_out: JsonOut = None) -> None:
+    """How fast the reflex, the start and the memory use are at 1,000 and 10,000 messages. Takes about a minute."""
+    from goat.bench import report
+    from goat.bench.speed import run
+
+    out, err = consoles()
+    with err.status("preparing …") as status:
+        figures = run(lambda step: status.update(f"{step} …"))
+    report.show(out, "goat bench speed", figures)
+    if json_out:
+        report.write_json(json_out, "speed", figures)

@@ -1,0 +1,26 @@
+"""Exit codes of the `goat` command."""
+
+from __future__ import annotations
+
+from goat.errors import GoatError, HomeError, ModelError, SettingsError
+
+OK = 0
+FAILED = 1
+USAGE = 2
+HOME = 3
+MODEL = 4
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+def code_for(failure: GoatError) -> int:
+    """The exit code that tells a script what kind of error it was."""
+    match failure:
+        case SettingsError():
+            return USAGE
+        case HomeError():
+            return HOME
+        case ModelError():
+            return MODEL
+        case _:
+            return FAILED

@@ -1,0 +1,95 @@
+"""`goat search`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from goat.app import App, open_app
+from goat.cli.running import run_to_end
+from goat.cli.session import (
+    ConfigOption,
+    HomeOption,
+    JsonOption,
+    OwnerOption,
+    consoles,
+    read_settings,
+    show_notice,
+)
+from goat.errors import MessageRefused
+from goat.records.search import Recall, Recalled
+from goat.settings import Loaded
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option("-k", "--limit", min=1, max=1000, help="How many results.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    as_json: JsonOption = False,
+    owner: OwnerOption = None,
+    home: HomeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Search everything that was ever said."""
+    if not query.strip():
+        raise MessageRefused("The query is empty. Write a word, a question or a sentence to look for.")
+    loaded = read_settings(home, config)
+    run_to_end(_search(loaded, owner or loaded.settings.admin, query, limit, explain, as_json))
+
+
+async def _search(loaded: Loaded, owner: str, query: str, limit: int, explain: bool, as_json: bool) -> None:
+    out, err = consoles()
+    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+        recall = await app.memory.search(owner, query, app.backends.clock.now(), limit)
+        if as_json:
+            print_json(out, recall)
+        else:
+            print_results(out, app, recall, explain)
+        for lost in recall.lost:
+            err.print(f"Searched without {lost.what}: {lost.reason}", style="yellow", markup=False)
+
+
+def print_results(out: Console, app: App, recall: Recall, explain: bool) -> None:
+    """Results as a person reads them, best first."""
+    if not recall.results:
+        out.print("Nothing found.")
+        return
+    zone = app.backends.clock.zone()
+    for place, result in enumerate(recall.results, start=1):
+        episode = result.episode
+        who = episode.speaker or ("you" if episode.role == "user" else "GOAT")
+        head = Text(f"{place:>2}. ", style="bold")
+        head.append(f"{result.relevance:4.0%}  ", style="green" if result.relevance >= 0.5 else "dim")
+        head.append(f"{episode.at.astimezone(zone):%Y-%m-%d %H:%M}  {who}  ", style="cyan")
+        head.append(f"[{episode.chat} #{episode.id}]", style="dim")
+        out.print(head)
+        out.print(Text("    " + "\n    ".join(episode.text.splitlines() or [""])), soft_wrap=True)
+        if explain:
+            parts = "  ".join(f"{name} {value:+.3f}" for name, value in result.parts.items() if value)
+            out.print(Text(f"    score {result.score:.3f} = {parts}  by {', '.join(result.mechanisms)}", style="dim"))
+
+
+def print_json(out: Console, recall: Recall) -> None:
+    """Results as one JSON document."""
+    document = {"query": recall.query, "results": [_plain(result) for result in recall.results]}
+    out.file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def _plain(result: Recalled) -> dict[str, object]:
+    episode = result.episode
+    return {
+        "id": episode.id,
+        "text": episode.text,
+        "at": episode.at.isoformat(),
+        "role": episode.role.value,
+        "speaker": episode.speaker,
+        "chat": episode.chat,
+        "relevance": round(result.relevance, 4),
+        "score": round(result.score, 4),
+        "parts": {name: round(value, 4) for name, value in result.parts.items()},
+        "mechanisms": list(result.mechanisms),
+    }

@@ -1,0 +1,41 @@
+"""What every command shares: its options, the settings, an open App, and where it prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from goat.records.turns import Notice
+from goat.settings import Loaded, load
+
+OwnerOption = Annotated[
+    str | None, typer.Option("--owner", help="Whose memory it is; the admin's by default.", metavar="NAME")
+]
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="The data folder; ~/.goat by default.", metavar="FOLDER")
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The settings file; goat2.toml in the data folder by default.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def consoles() -> tuple[Console, Console]:
+    """The consoles of standard output and standard error."""
+    return Console(), Console(stderr=True)
+
+
+def read_settings(home: Path | None, config: Path | None) -> Loaded:
+    """The settings of this call. Raises `SettingsError`."""
+    return load({"home": home}, environ=os.environ, cwd=Path.cwd(), config=config)
+
+
+def show_notice(err: Console, notice: Notice) -> None:
+    """Print a notice as one quiet line."""
+    err.print(f"{notice.subject}: {notice.text}", style="yellow", markup=False, highlight=False)

@@ -1,0 +1,1 @@
+"""The front doors: where people talk to GOAT."""

@@ -1,0 +1,154 @@
+"""The terminal: a conversation on a screen, or one message a line from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, nullcontext
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+
+from goat.app import App
+from goat.errors import GoatError, MessageRefused
+from goat.records.episodes import Incoming
+from goat.records.turns import TurnResult
+
+CHAT = "terminal"
+CHANNEL = "terminal"
+REPLACED = "(Characters that cannot be stored were replaced by \N{REPLACEMENT CHARACTER} in your message.)"
+INTERRUPTED = "(Interrupted. Your message is kept.)"
+
+
+class Terminal:
+    """Takes one owner's messages and shows the replies.
+
+    Replies go to `out`; errors, hints and the sign of work go to `err`.
+    """
+
+    def __init__(self, app: App, owner: str, out: Console, err: Console, chat: str = CHAT) -> None:
+        self._app = app
+        self._owner = owner
+        self._chat = chat
+        self._out = out
+        self._err = err
+
+    async def show_undelivered(self) -> None:
+        """Print the replies that were committed but never shown, because the program ended in between."""
+        outbox = self._app.backends.outbox
+        waiting = await outbox.pending(CHANNEL, self._owner, self._chat)
+        for reply in waiting:
+            self._err.print("An earlier reply that was not shown:", style="dim")
+            self._out.print(reply.text, markup=False, highlight=False, soft_wrap=True)
+        await outbox.done([reply.id for reply in waiting])
+
+    async def turn(self, text: str) -> TurnResult:
+        """Handle one message and print the reply. Raises `GoatError` when there is none."""
+        incoming = Incoming(self._owner, self._chat, text, self._app.backends.clock.now(), source=CHANNEL)
+        with _Reply(self._out, self._err) as reply:
+            result = await self._app.orchestrator.run(incoming, reply.write)
+            if not reply.started:
+                reply.write(result.text)
+        if result.altered:
+            self._err.print(REPLACED, style="yellow")
+        outbox = self._app.backends.outbox
+        waiting = await outbox.pending(CHANNEL, self._owner, self._chat)
+        await outbox.done([one.id for one in waiting if one.episode_id == result.answer.id])
+        return result
+
+    async def converse(self, messages: AsyncIterator[str], interruptible: bool = False) -> bool:
+        """Handle messages until there are no more; True when each got a reply. Blank ones are passed over.
+
+        With `interruptible`, Ctrl-C in a turn ends that turn only.
+        """
+        all_answered = True
+        async for text in messages:
+            turn = asyncio.ensure_future(self.turn(text))
+            try:
+                with _ctrl_c_cancels(turn) if interruptible else nullcontext():
+                    await turn
+            except MessageRefused:
+                continue
+            except asyncio.CancelledError:
+                if not turn.cancelled() or not interruptible:
+                    raise
+                self._err.print(INTERRUPTED, style="dim")
+            except GoatError as failure:
+                all_answered = False
+                self._err.print(str(failure), style="red", markup=False, highlight=False)
+        return all_answered
+
+
+class _Reply:
+    """A reply while it comes: a sign of work until its first piece, then the pieces as they are."""
+
+    def __init__(self, out: Console, err: Console) -> None:
+        self._out = out
+        self._status = Status("thinking …", console=err, spinner="dots") if err.is_terminal else None
+        self.started = False
+
+    def __enter__(self) -> Self:
+        if self._status:
+            self._status.start()
+        return self
+
+    def write(self, piece: str) -> None:
+        """Print a piece of the reply."""
+        self._stop_status()
+        self.started = True
+        self._out.print(piece, end="", markup=False, highlight=False, soft_wrap=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop_status()
+        if self.started:
+            self._out.print()
+
+    def _stop_status(self) -> None:
+        if self._status:
+            self._status.stop()
+            self._status = None
+
+
+@contextmanager
+def _ctrl_c_cancels(turn: asyncio.Future[TurnResult]) -> Iterator[None]:
+    """Let Ctrl-C cancel the turn; where the loop takes no signal handlers it ends the program as usual."""
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    except NotImplementedError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+async def piped_lines() -> AsyncIterator[str]:
+    """The lines of standard input. Bytes that are not UTF-8 become lone surrogates, which the archive replaces."""
+    stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape", newline="\n")
+    while line := await asyncio.to_thread(stream.readline):
+        yield line.rstrip("\r\n")
+
+
+async def typed_messages() -> AsyncIterator[str]:
+    """What a person types, a message at a time, until end of input (Ctrl-D) or Ctrl-C at the prompt."""
+    from prompt_toolkit import PromptSession
+
+    session: PromptSession[str] = PromptSession()
+    while True:
+        try:
+            text = await session.prompt_async("› ")
+        except (EOFError, KeyboardInterrupt):
+            return
+        if text.strip() in {"/quit", "/exit"}:
+            return
+        yield text

@@ -1,0 +1,1 @@
+"""What GOAT remembers. `facade.MemoryLayers` is the only door."""

@@ -1,0 +1,217 @@
+"""The archive: the journal first, and the indexes that follow it.
+
+The lexical index follows within the call that archives a message, so that the very next search finds it. Embedding
+takes longer; it follows in the background, and a passage without a vector is found by its words meanwhile. Each follower
+keeps a cursor, so a killed process goes on where its followers stood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from goat.background import Background
+from goat.errors import BackendUnavailable
+from goat.failpoints import reach
+from goat.ports.models import Embedder
+from goat.ports.run import Observer
+from goat.ports.stores import Embeddings, Journal, LexicalIndex, VectorIndex
+from goat.records.episodes import Appended, Change, Episode, NewEpisode, NewOutgoing, Passage, Role
+from goat.records.search import Floats, LexicalDocument, VectorRow
+from goat.records.turns import Notice
+from goat.retrieval.terms import analyse, is_short_question
+
+BATCH = 256
+"""Changes that a follower takes in one step of the lexical index."""
+
+EMBED_BATCH = 16
+"""Changes that are embedded between two commits: a killed process repeats at most these."""
+
+Progress = Callable[[str, int, int], None]
+"""Told the follower's name, the seq it stands at and the seq it goes to."""
+
+
+def _no_progress(_name: str, _at: int, _to: int) -> None:
+    return
+
+
+def spoken(episode: Episode, text: str) -> str:
+    """A passage as it is indexed and embedded: with its speaker, so that a name in a question finds what they said."""
+    return f"{episode.speaker}: {text}" if episode.speaker else text
+
+
+def lexical_document(episode: Episode, passage: Passage) -> LexicalDocument:
+    """The passage with its terms counted."""
+    text = episode.text[passage.span.start : passage.span.end]
+    terms = Counter(analyse(spoken(episode, text)))
+    return LexicalDocument(
+        owner=passage.owner,
+        ord=passage.ord,
+        episode_id=episode.id,
+        chat=episode.chat,
+        at=episode.at,
+        terms=terms,
+        length=terms.total(),
+        topic_id=episode.topic_id,
+        speaker=episode.speaker,
+        question=is_short_question(text),
+        human=episode.role is Role.USER,
+    )
+
+
+class Archive:
+    """Writes episodes and keeps both indexes behind the journal's head."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        embeddings: Embeddings,
+        lexical: LexicalIndex,
+        vectors: VectorIndex,
+        embedder: Embedder,
+        background: Background,
+        observer: Observer,
+    ) -> None:
+        self._journal = journal
+        self._embeddings = embeddings
+        self._lexical = lexical
+        self._vectors = vectors
+        self._embedder = embedder
+        self._background = background
+        self._observer = observer
+        self._following = asyncio.Lock()
+        self._embedding: asyncio.Task[None] | None = None
+        self._behind = False
+
+    async def append(
+        self,
+        episodes: Sequence[NewEpisode],
+        outgoing: Sequence[NewOutgoing] = (),
+        topics: Mapping[str, str] | None = None,
+    ) -> list[Appended]:
+        """Commit to the journal, with the topics of exchanges that end here, then bring the word index along.
+
+        Raises `BackendUnavailable` only when the journal itself cannot be written; an index that is away catches up
+        later. `follow_meaning` is the caller's to ask for, when the turn needs the embedder no more.
+        """
+        appended = await self._journal.append(episodes, outgoing, topics or {})
+        reach("journal_committed")
+        await self._spare("the word index", self.follow_words())
+        reach("words_followed")
+        return appended
+
+    async def follow_words(self, progress: Progress = _no_progress) -> None:
+        """Bring the lexical index to the journal's head. Raises `BackendUnavailable`."""
+        async with self._following:
+            head = await self._journal.head()
+            cursor = await self._lexical.cursor()
+            while cursor < head:
+                changes = await self._journal.changes(cursor, BATCH)
+                if not changes:
+                    return
+                documents, removed = await asyncio.to_thread(_lexical_step, changes)
+                reach("words_step")
+                cursor = changes[-1].seq
+                await self._lexical.apply(documents, removed, cursor)
+                progress("words", cursor, head)
+
+    def follow_meaning(self) -> None:
+        """Embed what has no vector yet, in the background; one task does it, however often it is asked."""
+        self._behind = True
+        if self._embedding is None or self._embedding.done():
+            self._embedding = self._background.start("embed", self._follow_meaning())
+
+    async def _follow_meaning(self) -> None:
+        while self._behind:
+            self._behind = False
+            await self._spare("the meaning index", self.embed())
+
+    async def embed(self, progress: Progress = _no_progress) -> None:
+        """Embed up to the journal's head and bring the vector index there. Raises `BackendUnavailable`."""
+        await self.follow_vectors()
+        model = self._embedder.name
+        head = await self._journal.head()
+        cursor = await self._embeddings.cursor(model)
+        while cursor < head:
+            changes = await self._journal.changes(cursor, EMBED_BATCH)
+            if not changes:
+                return
+            rows = await self._embed(changes)
+            cursor = changes[-1].seq
+            await self._embeddings.put(model, rows, cursor)
+            reach("vectors_kept")
+            await self.follow_vectors()
+            progress("meaning", cursor, head)
+
+    async def follow_vectors(self) -> None:
+        """Bring the vector index to where the kept vectors are. Raises `BackendUnavailable`."""
+        model = self._embedder.name
+        kept = await self._embeddings.cursor(model)
+        cursor = await self._vectors.cursor()
+        while cursor < kept:
+            changes = [change for change in await self._journal.changes(cursor, BATCH) if change.seq <= kept]
+            if not changes:
+                return
+            rows = await self._kept_rows(model, changes)
+            cursor = changes[-1].seq
+            await self._vectors.apply(rows, _removed(changes), cursor)
+
+    async def rebuild(self, progress: Progress = _no_progress, resume: bool = False) -> None:
+        """Build both indexes anew from the journal; with `resume`, go on where an interrupted rebuild stood."""
+        if not resume:
+            await self._lexical.clear()
+            await self._vectors.clear()
+        await self.follow_words(progress)
+        reach("words_rebuilt")
+        await self.embed(progress)
+        for model in await self._embeddings.models():
+            if model != self._embedder.name:
+                await self._embeddings.drop(model)
+
+    async def foreign_models(self) -> list[str]:
+        """Models other than the present one whose vectors are kept."""
+        return [model for model in await self._embeddings.models() if model != self._embedder.name]
+
+    async def _embed(self, changes: Sequence[Change]) -> list[VectorRow]:
+        spans = [(change.episode, passage) for change in changes if change.episode for passage in change.passages]
+        texts = [spoken(episode, episode.text[p.span.start : p.span.end]) for episode, p in spans]
+        vectors = await self._embedder.embed_passages(texts)
+        return [_row(episode, p, vector) for (episode, p), vector in zip(spans, vectors, strict=True)]
+
+    async def _kept_rows(self, model: str, changes: Sequence[Change]) -> list[VectorRow]:
+        rows: list[VectorRow] = []
+        for owner in {change.owner for change in changes if change.episode}:
+            own = [c for c in changes if c.owner == owner and c.episode]
+            vectors = await self._embeddings.get(model, owner, [p.ord for c in own for p in c.passages])
+            rows += [
+                _row(c.episode, p, vectors[p.ord]) for c in own if c.episode for p in c.passages if p.ord in vectors
+            ]
+        return rows
+
+    async def _spare(self, what: str, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except BackendUnavailable as failure:
+            self._observer.notice(Notice(what, str(failure)))
+
+
+def _row(episode: Episode, passage: Passage, vector: Floats) -> VectorRow:
+    return VectorRow(
+        owner=episode.owner,
+        ord=passage.ord,
+        episode_id=episode.id,
+        chat=episode.chat,
+        at=episode.at,
+        vector=vector,
+        topic_id=episode.topic_id,
+    )
+
+
+def _removed(changes: Sequence[Change]) -> list[tuple[str, int]]:
+    return [(change.owner, p.ord) for change in changes if change.episode is None for p in change.passages]
+
+
+def _lexical_step(changes: Sequence[Change]) -> tuple[list[LexicalDocument], list[tuple[str, int]]]:
+    documents = [lexical_document(c.episode, p) for c in changes if c.episode for p in c.passages]
+    return documents, _removed(changes)

@@ -1,0 +1,88 @@
+"""L2, the conversation: the newest messages of a chat in the order of its exchanges.
+
+The working store holds them; the journal is the truth. A list that does not end with the newest message that the
+journal knows is rebuilt from there, so losing the working store costs time and no words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from goat.errors import BackendUnavailable
+from goat.memory.keys import working_key
+from goat.ports.stores import Journal, WorkingStore
+from goat.records.episodes import Episode, Role
+from goat.records.memory import HistoryMessage
+
+
+def _dump(message: HistoryMessage) -> str:
+    return json.dumps(
+        {"id": message.episode_id, "role": message.role, "text": message.text, "at": message.at.timestamp()},
+        ensure_ascii=False,
+    )
+
+
+def _load(body: str) -> HistoryMessage | None:
+    """The stored message, None for anything that is not one."""
+    try:
+        data = json.loads(body)
+        at = datetime.fromtimestamp(data["at"], UTC)
+        return HistoryMessage(int(data["id"]), Role(data["role"]), str(data["text"]), at)
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
+        return None
+
+
+def in_exchange_order(episodes: Sequence[Episode], before: int) -> list[HistoryMessage]:
+    """Messages with each answer after its question, for the exchanges that began before episode `before`."""
+    began: dict[str, int] = {}
+    for episode in sorted(episodes, key=lambda e: e.id):
+        began.setdefault(episode.exchange_id, episode.id)
+    earlier = [episode for episode in episodes if began[episode.exchange_id] < before]
+    ordered = sorted(earlier, key=lambda e: (began[e.exchange_id], e.id))
+    return [HistoryMessage(e.id, e.role, e.text, e.at) for e in ordered]
+
+
+class History:
+    """Reads and extends the conversation of a chat."""
+
+    def __init__(self, store: WorkingStore, journal: Journal, max_messages: int) -> None:
+        self._store = store
+        self._journal = journal
+        self._max_messages = max_messages
+
+    async def read(self, owner: str, chat: str, before: int) -> list[HistoryMessage]:
+        """The newest messages whose exchange began before episode `before`, oldest first.
+
+        Raises `BackendUnavailable` when neither the working store nor the journal can be read.
+        """
+        held = await self._held(owner, chat)
+        newest = await self._journal.recent(owner, chat, 1, before)
+        known = {message.episode_id for message in held}
+        if held and all(episode.id in known for episode in newest):
+            return held
+        return await self._rebuild(owner, chat, before)
+
+    async def append(self, owner: str, chat: str, messages: Sequence[HistoryMessage]) -> None:
+        """Add the messages of an exchange that ended. Raises `BackendUnavailable`."""
+        await self._store.append(working_key(owner, chat), [_dump(m) for m in messages], self._max_messages)
+
+    async def _held(self, owner: str, chat: str) -> list[HistoryMessage]:
+        try:
+            bodies = await self._store.tail(working_key(owner, chat), self._max_messages)
+        except BackendUnavailable:
+            return []  # the journal has every word of it
+        loaded = [_load(body) for body in bodies]
+        messages = [message for message in loaded if message is not None]
+        return messages if len(messages) == len(bodies) else []
+
+    async def _rebuild(self, owner: str, chat: str, before: int) -> list[HistoryMessage]:
+        newest = await self._journal.recent(owner, chat, self._max_messages + 1)
+        messages = in_exchange_order(newest, before)
+        try:
+            await self._store.delete(working_key(owner, chat))
+            await self.append(owner, chat, messages)
+        except BackendUnavailable:
+            pass  # read again from the journal next time
+        return messages

@@ -1,0 +1,1 @@
+"""What is written down about the work: logs and one record a turn."""

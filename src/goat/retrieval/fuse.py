@@ -1,0 +1,73 @@
+"""One score from all features.
+
+    score = a * passage + b * cosine + c * mean cosine of the three passages around + d * session
+          + e [the passage before is a short question] + f [is a short question] + g [speaker named] + h [a person's words]
+
+Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
+stands in and compares between queries of one embedding model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goat.records.search import NEIGHBOUR_REACH, Floats, LexicalFeatures, Neighbourhood
+from goat.retrieval.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One entry per candidate: the score, the relevance in 0..1, and the score's parts by name."""
+
+    total: Floats
+    relevance: Floats
+    parts: dict[str, Floats]
+
+
+def named_speaker(query: str, speakers: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which candidates were said by the one speaker whom the query names; none when it names several or nobody."""
+    words = {word.strip(".,:;!?'\"()").removesuffix("'s").casefold() for word in query.split()}
+    named = {name for name in set(speakers) if name and name.split()[0].casefold() in words}
+    if len(named) != 1:
+        return np.zeros(len(speakers), dtype=np.bool_)
+    (name,) = named
+    return np.array([speaker == name for speaker in speakers], dtype=np.bool_)
+
+
+def around_mean(cosines: Floats, around: Floats, near: Neighbourhood) -> Floats:
+    """The mean cosine of each candidate and its direct neighbours, over those that exist.
+
+    `around` has the shape of `near.around` with NaN where there is no passage or no vector.
+    """
+    window = around[:, NEIGHBOUR_REACH - 1 : NEIGHBOUR_REACH + 2].copy()
+    window[:, 1] = cosines
+    known = ~np.isnan(window)
+    return (np.where(known, window, 0.0).sum(axis=1) / known.sum(axis=1)).astype(np.float32)
+
+
+def fuse(
+    query: str, near: Neighbourhood, lexical: LexicalFeatures, cosines: Floats, around: Floats, weights: Weights
+) -> Scores:
+    """Score every candidate. `cosines` is one per candidate (no NaN), `around` as in `around_mean`."""
+    parts = {
+        "passage": weights.passage * lexical.passage,
+        "cosine": weights.cosine * cosines,
+        "around_cosine": weights.around_cosine * around_mean(cosines, around, near),
+        "session": weights.session * lexical.session,
+        "after_question": weights.after_question * near.after_question.astype(np.float32),
+        "question": weights.question * near.question.astype(np.float32),
+        "speaker": weights.speaker * named_speaker(query, near.speakers).astype(np.float32),
+        "human": weights.human * near.human.astype(np.float32),
+    }
+    total = np.sum(list(parts.values()), axis=0, dtype=np.float32)
+    return Scores(total=total, relevance=relevance(lexical.passage, cosines, weights), parts=parts)
+
+
+def relevance(lexical: Floats, cosines: Floats, weights: Weights) -> Floats:
+    """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units."""
+    closeness = np.clip((cosines - weights.cosine_floor) / weights.cosine_span, -1.0, 1.5)
+    logit = weights.relevance_constant + weights.relevance_lexical * lexical + weights.relevance_cosine * closeness
+    return (1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))).astype(np.float32)

@@ -1,0 +1,92 @@
+"""Candidate groups: each looks in its own way, all at once, and each may fail or be late alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from goat.errors import BackendUnavailable
+from goat.ports.stores import LexicalIndex, VectorIndex
+from goat.records.search import Hits, Lost, Ords
+from goat.retrieval.query import Query
+
+LIST_LENGTH = 200
+"""Hits taken from each group. With the neighbours of every hit, 200 loses nothing against whole lists."""
+
+Group = Callable[[Query], Awaitable[Hits]]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The union of the groups, the groups that found each passage, and the groups that were lost."""
+
+    ords: Ords
+    mechanisms: Mapping[int, tuple[str, ...]]
+    lost: tuple[Lost, ...] = ()
+
+
+def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, Group]:
+    """Every group by name: words and meaning, over the whole archive, in the asking chat, and in the topic."""
+
+    async def words(query: Query) -> Hits:
+        return await lexical.search(query.owner, query.terms, LIST_LENGTH, query.where)
+
+    async def meaning(query: Query) -> Hits:
+        if query.vector is None:
+            raise BackendUnavailable("Embedder", "query", "the message has no vector")
+        return await vectors.search(query.owner, query.vector, LIST_LENGTH, query.where)
+
+    def in_chat(group: Group) -> Group:
+        return lambda query: group(replace(query, where=replace(query.where, chat=query.chat)))
+
+    def in_topic(group: Group) -> Group:
+        return lambda query: group(replace(query, where=replace(query.where, topic_id=query.topic_id)))
+
+    return {
+        "words": words,
+        "meaning": meaning,
+        "words_in_chat": in_chat(words),
+        "meaning_in_chat": in_chat(meaning),
+        "words_in_topic": in_topic(words),
+        "meaning_in_topic": in_topic(meaning),
+    }
+
+
+async def gather(query: Query, groups: Mapping[str, Group], within: float | None) -> Candidates:
+    """Run the groups at once and unite what they found.
+
+    A group that raises `BackendUnavailable`, or is not done `within` seconds, is returned as lost; any other exception
+    is a fault of the program and is raised.
+    """
+    tasks = {name: asyncio.ensure_future(group(query)) for name, group in groups.items()}
+    try:
+        await asyncio.wait(tasks.values(), timeout=within)
+        return _unite({name: _outcome(name, task) for name, task in tasks.items()})
+    finally:
+        for task in tasks.values():
+            task.cancel()
+
+
+def _outcome(name: str, task: asyncio.Future[Hits]) -> Hits | Lost:
+    if not task.done():
+        return Lost(name, "not done before the deadline")
+    failure = task.exception()
+    if isinstance(failure, BackendUnavailable):
+        return Lost(name, str(failure))
+    return task.result()
+
+
+def _unite(outcomes: Mapping[str, Hits | Lost]) -> Candidates:
+    found: dict[int, list[str]] = {}
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, Hits):
+            for number in outcome.ords.tolist():
+                found.setdefault(number, []).append(name)
+    return Candidates(
+        ords=np.fromiter(found, dtype=np.int64, count=len(found)),
+        mechanisms={number: tuple(names) for number, names in found.items()},
+        lost=tuple(outcome for outcome in outcomes.values() if isinstance(outcome, Lost)),
+    )

@@ -1,0 +1,119 @@
+"""What GOAT knows of each language: its script, its function words, its Snowball stemmer; and which one a text is in."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module, resources
+from types import MappingProxyType
+from typing import Any
+
+from goat.retrieval.fold import fold
+
+UNSPACED = "unspaced"
+"""The script name of the writing systems that put no space between words."""
+
+LATIN = "latin"
+
+_CLEAR_LEAD = 0.7
+"""A language whose evidence reaches this share of the best one's is as likely."""
+
+_WORDS_LOOKED_AT = 400
+"""Evidence beyond so many words changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language by its ISO 639-1 code; `stop` holds folded words, `stemmer` is a Snowball algorithm or empty."""
+
+    code: str
+    script: str
+    stemmer: str
+    stop: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def languages() -> Mapping[str, Language]:
+    """All languages by their code, read from the package's data."""
+    source = resources.files("goat.retrieval").joinpath("data/languages.toml").read_text(encoding="utf-8")
+    tables: dict[str, dict[str, Any]] = tomllib.loads(source)
+    return MappingProxyType(
+        {
+            code: Language(code, table["script"], table["stemmer"], frozenset(fold(table["stop"]).split()))
+            for code, table in tables.items()
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def latin_languages() -> tuple[str, ...]:
+    """The codes of the languages that share the Latin script."""
+    return tuple(code for code, language in languages().items() if language.script == LATIN)
+
+
+@lru_cache(maxsize=1)
+def language_of_script() -> Mapping[str, str]:
+    """The code of the language that stands for each script that is not Latin."""
+    return MappingProxyType(
+        {language.script: code for code, language in languages().items() if language.script != LATIN}
+    )
+
+
+@lru_cache(maxsize=1)
+def _evidence() -> Mapping[str, tuple[str, ...]]:
+    """For each Latin function word the languages that it belongs to."""
+    owners: dict[str, list[str]] = {}
+    for code in latin_languages():
+        for word in languages()[code].stop:
+            owners.setdefault(word, []).append(code)
+    return MappingProxyType({word: tuple(codes) for word, codes in owners.items()})
+
+
+def likely_languages(words: Iterable[str]) -> tuple[str, ...]:
+    """The languages that a text in the Latin script may be in, from its folded words; all of them without evidence.
+
+    Each function word speaks for its languages, the louder the fewer they are. One code is a decision, several are a
+    tie. The answer has the order of the data file, so that equal texts get equal answers.
+    """
+    owners = _evidence()
+    votes: dict[str, float] = {}
+    for position, word in enumerate(words):
+        if position == _WORDS_LOOKED_AT:
+            break
+        codes = owners.get(word)
+        if codes is not None:
+            weight = 1 / len(codes)
+            for code in codes:
+                votes[code] = votes.get(code, 0.0) + weight
+    if not votes:
+        return latin_languages()
+    enough = _CLEAR_LEAD * max(votes.values())
+    return tuple(code for code in latin_languages() if votes.get(code, 0.0) >= enough)
+
+
+@lru_cache(maxsize=1024)
+def stop_words(codes: tuple[str, ...]) -> frozenset[str]:
+    """The words that are function words in every one of these languages."""
+    return frozenset.intersection(*(languages()[code].stop for code in codes)) if codes else frozenset()
+
+
+def stem(word: str, code: str) -> str:
+    """The word's stem in this language, the word itself where it has no stemmer.
+
+    The stemmers are taken as pure Python classes: `snowballstemmer.stemmer` would hand out those of another
+    installed package, whose stems may differ from the ones in the index. They keep the word in themselves while they
+    work, so each call has its own.
+    """
+    algorithm = languages()[code].stemmer
+    if not algorithm:
+        return word
+    stemmed: str = _stemmer(algorithm)().stemWord(word)
+    return stemmed or word
+
+
+@lru_cache(maxsize=64)
+def _stemmer(algorithm: str) -> Any:
+    module = import_module(f"snowballstemmer.{algorithm}_stemmer")
+    return getattr(module, f"{algorithm.title()}Stemmer")

@@ -1,0 +1,158 @@
+"""Query -> episodes: the stages in their order, and a Recipe for each use.
+
+    gather      the candidate groups of the recipe, at once
+    surround    grow the candidates by their neighbours
+    score       lexical features, cosines, one fused score and relevance
+    fetch       the best episodes from the journal
+    cut         what is not relevant enough, and what is beyond the limit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+
+from goat.errors import BackendUnavailable
+from goat.ports.stores import Journal, LexicalIndex, VectorIndex
+from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Ords, Recall, Recalled
+from goat.retrieval import context
+from goat.retrieval.cutoff import cut
+from goat.retrieval.fuse import Scores, fuse
+from goat.retrieval.gather import Candidates, candidate_groups, gather
+from goat.retrieval.query import Query
+from goat.retrieval.weights import Weights
+
+T = TypeVar("T")
+
+SHORTLIST = 60
+"""Episodes that are read from the journal before the cutoff; candidates behind them are only scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Which groups look, and how many results are wanted."""
+
+    name: str
+    groups: tuple[str, ...]
+    limit: int = 20
+
+
+REFLEX = Recipe("reflex", ("words", "meaning"))
+COLD = Recipe("cold", ("words", "meaning", "words_in_chat", "meaning_in_chat"))
+DRIFT = Recipe("drift", ("words_in_topic", "meaning_in_topic", "words", "meaning"))
+SEARCH = Recipe("search", ("words", "meaning"))
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a run has lost and how long its stages took."""
+
+    lost: list[Lost] = field(default_factory=list)
+    stage_ms: dict[str, float] = field(default_factory=dict)
+
+    async def stage(self, name: str, work: Awaitable[T]) -> T:
+        began = perf_counter()
+        try:
+            return await work
+        finally:
+            self.stage_ms[name] = (perf_counter() - began) * 1000
+
+    async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
+        """The result of `work`, or `otherwise` with the loss written down when its backend is away."""
+        try:
+            return await work
+        except BackendUnavailable as failure:
+            self.lost.append(Lost(what, str(failure)))
+            return otherwise
+
+
+class Retriever:
+    """Runs recipes over the archive's indexes.
+
+    A backend that is away costs its own part (a group, the surroundings, a kind of feature) and is named in
+    `Recall.lost`; only a fault of the program is raised.
+    """
+
+    def __init__(self, journal: Journal, lexical: LexicalIndex, vectors: VectorIndex, weights: Weights) -> None:
+        self._journal = journal
+        self._lexical = lexical
+        self._vectors = vectors
+        self._weights = weights
+        self._groups = candidate_groups(lexical, vectors)
+
+    async def run(
+        self, query: Query, recipe: Recipe, least_relevance: float = 0.0, within: float | None = None
+    ) -> Recall:
+        """The best episodes for a query, best first.
+
+        `within` bounds the candidate groups in seconds; a group that is late is lost, the others count.
+        """
+        progress = _Progress()
+        groups = {name: self._groups[name] for name in recipe.groups}
+        candidates = await progress.stage("gather", gather(query, groups, within))
+        progress.lost.extend(candidates.lost)
+        results: tuple[Recalled, ...] = ()
+        if len(candidates.ords):
+            near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
+            scores = await progress.stage("score", self._score(query, near, progress))
+            ranked = await progress.stage("fetch", self._fetch(query, near, scores, candidates, progress))
+            results = cut(ranked, least_relevance, recipe.limit)
+        return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
+
+    async def _surround(self, query: Query, ords: Ords, progress: _Progress) -> Neighbourhood:
+        work = self._lexical.neighbourhood(query.owner, ords, context.EXPAND_BY, query.where)
+        near = await progress.spare("surroundings", work, None)
+        if near is not None:
+            return near
+        located = await progress.spare("episodes", self._journal.locate(query.owner, ords.tolist()), {})
+        return context.alone(ords, located)
+
+    async def _score(self, query: Query, near: Neighbourhood, progress: _Progress) -> Scores:
+        lexical = await progress.spare(
+            "lexical features",
+            self._lexical.features(query.owner, query.terms, near),
+            context.no_lexical_features(near),
+        )
+        around = await self._cosines(query, near, progress)
+        cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], self._weights.cosine_floor)
+        return fuse(query.text, near, lexical, cosines, around, self._weights)
+
+    async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
+        """Cosines in the shape of `near.around`, NaN where there is no passage or no vector."""
+        unknown = np.full(near.around.shape, np.nan, dtype=np.float32)
+        if query.vector is None:
+            return unknown
+        distinct, places = np.unique(near.around, return_inverse=True)
+        work = self._vectors.score(query.owner, query.vector, distinct)
+        scored = await progress.spare("cosines", work, None)
+        return unknown if scored is None else scored[places].reshape(near.around.shape)
+
+    async def _fetch(
+        self, query: Query, near: Neighbourhood, scores: Scores, candidates: Candidates, progress: _Progress
+    ) -> list[Recalled]:
+        best = best_passages(near, scores.total)[:SHORTLIST]
+        ids = near.episode_ids[best].tolist()
+        episodes = await progress.spare("episodes", self._journal.episodes(query.owner, ids), [])
+        by_id = {episode.id: episode for episode in episodes}
+        return [
+            Recalled(
+                episode=by_id[episode_id],
+                relevance=float(scores.relevance[row]),
+                score=float(scores.total[row]),
+                parts={name: float(values[row]) for name, values in scores.parts.items()},
+                mechanisms=candidates.mechanisms.get(int(near.ords[row]), ("neighbour",)),
+            )
+            for row, episode_id in zip(best.tolist(), ids, strict=True)
+            if episode_id in by_id
+        ]
+
+
+def best_passages(near: Neighbourhood, total: Floats) -> Ords:
+    """Rows of the best passage of each episode, best first; of equal scores the newer passage comes first."""
+    order = np.lexsort((-near.ords, -total))
+    _, first = np.unique(near.episode_ids[order], return_index=True)
+    return order[np.sort(first)]

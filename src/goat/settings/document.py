@@ -1,0 +1,132 @@
+"""The page `docs/configuration.md`, written from the settings themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, MinLen
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, Key, catalogue, sections
+from goat.settings.providers import providers
+
+INTRODUCTION = """\
+# Configuration
+
+<!-- Written by scripts/make_docs.py from src/goat/settings. Change it there. -->
+
+GOAT runs without any configuration. What you set, you set in one of these places; the upper outranks the lower:
+
+1. arguments of the `goat` command,
+2. environment variables,
+3. `.env`, meant for keys and tokens,
+4. `goat2.toml`,
+5. the defaults below.
+
+`goat2.toml` and `.env` stand in the data folder, which is `~/.goat` or what `GOAT_HOME` names. The working directory
+counts only when it is GOAT's own checkout, or when `--config` names a `goat2.toml` in it. Each of the two files is read
+from one place only.
+
+A key of `goat2.toml` that GOAT does not know is an error, and so is a value of the wrong type; all faults are reported
+together. An unknown environment variable that begins with `GOAT_`, or an unknown name in `.env`, is reported and passed
+over. An empty variable counts as not set. When two names of one setting are set in one place, the first in the list
+below counts.
+
+`goat setup` writes both files; `goat setup --reconfigure` changes them and keeps the old ones as `goat2.toml.backup`
+and `.env.backup`. Comments in `goat2.toml` stay in its backup only.
+"""
+
+TYPE_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", SecretStr: "secret"}
+LIMIT_WORDS = {
+    Gt: ("gt", "above {}"),
+    Ge: ("ge", "from {}"),
+    Le: ("le", "up to {}"),
+    MinLen: ("min_length", "not empty"),
+}
+
+
+def configuration() -> str:
+    """The whole page, in Markdown."""
+    keys = list(catalogue().values())
+    parts = [INTRODUCTION, "## Top level\n", *_table(key for key in keys if not key.section)]
+    for name, model in sections().items():
+        parts += ["", f"## [{name}]\n", f"{model.__doc__}\n", *_table(key for key in keys if key.section == name)]
+    parts += ["", *_providers(), "", *_environment(keys)]
+    return "\n".join(parts) + "\n"
+
+
+def _table(keys: Iterable[Key]) -> Iterator[str]:
+    yield "| key | type | default | meaning | environment |"
+    yield "| --- | --- | --- | --- | --- |"
+    for key in keys:
+        names = ", ".join(f"`{name}`" for name in key.environment)
+        yield f"| `{key.name}` | {_type(key.field)} | {_default(key)} | {key.field.description} | {names} |"
+
+
+def _type(field: FieldInfo) -> str:
+    base, limits, optional = _parts(field.annotation, list(field.metadata))
+    words = ", ".join(f"`{value}`" for value in get_args(base)) if get_origin(base) is Literal else TYPE_WORDS[base]
+    return ", ".join(filter(None, [words, " ".join(limits), "optional" if optional else ""]))
+
+
+def _parts(annotation: Any, metadata: list[Any]) -> tuple[Any, list[str], bool]:
+    """The plain type, the limits in words, and whether None is allowed."""
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        nested = [one for data in more for one in (data.metadata if isinstance(data, FieldInfo) else [data])]
+        return _parts(inner, [*nested, *metadata])
+    if type(None) in get_args(annotation):
+        inner = next(one for one in get_args(annotation) if one is not type(None))
+        return (*_parts(inner, metadata)[:2], True)
+    limits = [
+        word.format(f"{getattr(data, name):g}")
+        for data in metadata
+        for kind, (name, word) in LIMIT_WORDS.items()
+        if isinstance(data, kind)
+    ]
+    return annotation, limits, False
+
+
+def _default(key: Key) -> str:
+    if key.secret:
+        return ""
+    value = key.field.default
+    if value is None:
+        return "calibrated"
+    return "empty" if value == "" else f"`{value}`"
+
+
+def _providers() -> Iterator[str]:
+    yield "## Providers\n"
+    yield "What `[model] provider` may name, besides `offline`. A key goes to its own provider's address only, or to a"
+    yield "`base_url` that is set together with the provider's name.\n"
+    yield "| provider | name | models, the default first | key | address | where to get a key | notes |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for row in providers().values():
+        models = ", ".join(f"`{model}`" for model in row.models) or "any"
+        key = f"`{row.env_key}`" if row.env_key else "none"
+        address = f"`{row.base_url}`" if row.base_url else "yours"
+        recommended = " (recommended)" if row.recommended else ""
+        yield f"| `{row.id}`{recommended} | {row.name} | {models} | {key} | {address} | {row.docs} | {row.notes} |"
+
+
+def _environment(keys: Iterable[Key]) -> Iterator[str]:
+    yield "## Environment names\n"
+    yield "Every setting that is no secret can be given as `GOAT_SECTION__KEY`, such as `GOAT_AITS__BUDGET_BASE=2500`."
+    yield "These have a short name or aliases:\n"
+    yield "| name | aliases | setting |"
+    yield "| --- | --- | --- |"
+    for key in keys:
+        first, *others = key.environment
+        if others or key.secret:
+            yield f"| `{first}` | {', '.join(f'`{name}`' for name in others)} | `{key.label}` |"
+    for name, meaning in PROCESS_NAMES.items():
+        yield f"| `{name}` | | {meaning} |"
+    yield f"\nReserved, reported when set, and read by nothing yet: {_reserved()}."
+
+
+def _reserved() -> str:
+    kinds = sorted({name.removeprefix("GOAT_AGENT_") for name in NOT_READ_YET if name.startswith("GOAT_AGENT_CODER_")})
+    return ", ".join(f"`GOAT_AGENT_{{ROLE}}_{kind.removeprefix('CODER_')}`" for kind in kinds)

@@ -1,0 +1,61 @@
+"""A whole GOAT in memory: real core, reference backends, a scripted model, time that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from goat.adapters.embedder_hashing import HashingEmbedder
+from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox
+from goat.adapters.lexical_memory import MemoryLexicalIndex
+from goat.adapters.locks_local import LocalLocks
+from goat.adapters.permanent_memory import MemoryPermanentStore
+from goat.adapters.steps_plain import PlainSteps
+from goat.adapters.tokens_estimate import EstimatedTokens
+from goat.adapters.vector_memory import MemoryVectorIndex
+from goat.adapters.working_memory import MemoryWorkingStore
+from goat.app import App, Backends, assemble
+from goat.records.episodes import Incoming
+from goat.records.turns import TurnResult
+from goat.settings import Settings
+from goat.testing.clock import FakeClock
+from goat.testing.models import ScriptedModel
+from goat.testing.observer import KeepingObserver
+
+
+@asynccontextmanager
+async def memory_app(settings: Settings | None = None, **replaced: Any) -> AsyncIterator[App]:
+    """An App over reference backends; `replaced` puts others in their place by the field names of `Backends`."""
+    async with HashingEmbedder() as embedder:
+        clock = replaced.get("clock", FakeClock())
+        archive = MemoryArchive()
+        backends = Backends(
+            journal=MemoryJournal(archive, clock),
+            embeddings=MemoryEmbeddings(archive),
+            outbox=MemoryOutbox(archive),
+            lexical=MemoryLexicalIndex(),
+            vectors=MemoryVectorIndex(),
+            working=MemoryWorkingStore(clock),
+            permanent=MemoryPermanentStore(),
+            embedder=embedder,
+            tokens=EstimatedTokens(),
+            model=ScriptedModel(),
+            steps=PlainSteps(),
+            locks=LocalLocks(),
+            clock=clock,
+            observer=KeepingObserver(),
+        )
+        app = assemble(settings or Settings(), replace(backends, **replaced))
+        try:
+            yield app
+        finally:
+            await app.background.drain(timeout=5)
+
+
+async def say(app: App, text: str, owner: str = "admin", chat: str = "test", key: str | None = None) -> TurnResult:
+    """One turn, with all background work done afterwards."""
+    result = await app.orchestrator.run(Incoming(owner, chat, text, app.backends.clock.now(), source="test", key=key))
+    await app.settled()
+    return result

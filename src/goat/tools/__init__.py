@@ -1,0 +1,1 @@
+"""How the model is called and how it acts."""

@@ -1,0 +1,159 @@
+"""The prompt of a turn, and what of memory fits into it.
+
+    system      L0 identity, L1 facts, how to read the data message: the same bytes until one of them changes
+    L2          the conversation as real messages, with gaps marked by dates that never change
+    data        the present time and the recalled episodes: quoted, dated, numbered
+    user        the new message
+
+Everything before the data message equals the prompt of the turn before plus its exchange, so provider caches hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from importlib.resources import files
+
+from goat.ports.models import TokenCounter
+from goat.records.episodes import Episode, Role
+from goat.records.memory import Fact, HistoryMessage
+from goat.records.models import ChatMessage
+from goat.records.search import Recalled
+from goat.settings.sections import RetrievalBudgetSettings
+from goat.turn.budget import clip, fit_history, split
+
+MESSAGE_OVERHEAD = 4
+"""Tokens that a chat message costs beside its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`."""
+
+    text: str
+    identity: str
+    facts: Sequence[Fact]
+    history: Sequence[HistoryMessage]
+    recalled: Sequence[Recalled]
+    partners: Mapping[int, Sequence[Episode]]
+    recalled_for: str
+    now: datetime
+    zone: tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages, the recalled episodes that stand in them, and the tokens of each layer."""
+
+    messages: tuple[ChatMessage, ...]
+    shown: tuple[Recalled, ...]
+    layer_tokens: Mapping[str, int]
+
+    @property
+    def tokens(self) -> int:
+        """The estimate for the whole prompt."""
+        return sum(self.layer_tokens.values())
+
+
+class PromptBuilder:
+    """Assembles prompts within a token budget."""
+
+    def __init__(
+        self, counter: TokenCounter, shares: RetrievalBudgetSettings, header: str, gap_seconds: float, hard_cap: int
+    ) -> None:
+        self._counter = counter
+        self._shares = shares
+        self._header = header
+        self._gap = timedelta(seconds=gap_seconds)
+        self._hard_cap = hard_cap
+        self._guidance = files("goat.turn").joinpath("data/guidance.md").read_text(encoding="utf-8").strip()
+
+    def build(self, material: Material, budget: int) -> Prompt:
+        """The prompt for a message. No part exceeds its share; what is too long is cut with a mark.
+
+        The message itself comes first: it may use up to half of the hard cap, and memory gets what is left of the
+        budget, but never less than L3's guarantee and L2's floor.
+        """
+        text = clip(material.text, self._hard_cap // 2, self._counter)
+        system = clip(self._system(material), self._hard_cap // 4, self._counter)
+        opening = self._opening(material)
+        cost = {"message": self._cost(text), "system": self._cost(system), "data": self._cost(opening)}
+        floor = self._shares.l3_min_guarantee_tokens + self._shares.l2_floor_tokens
+        available = max(budget - sum(cost.values()), floor)
+        blocks = [_block(number, result, material) for number, result in enumerate(material.recalled, start=1)]
+        wanted = sum(self._counter.count(block) for block in blocks)
+        shares = split(available, 0, wanted, self._shares)
+        history = self._history(fit_history(material.history, shares.history, self._counter), material.zone)
+        cost["L2"] = sum(self._cost(message.content) for message in history)
+        packed = self._pack(blocks, max(available - cost["L2"], shares.recalled))
+        cost["L3"] = self._counter.count("\n".join(packed))
+        data = ChatMessage("user", "\n".join([opening, *packed]))
+        messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
+        return Prompt(messages, tuple(material.recalled[: len(packed)]), cost)
+
+    def _cost(self, text: str) -> int:
+        return self._counter.count(text) + MESSAGE_OVERHEAD
+
+    def _system(self, material: Material) -> str:
+        parts = [material.identity.strip()]
+        if material.facts:
+            parts.append("Known facts:\n" + "\n".join(f"- {fact.key}: {fact.value}" for fact in material.facts))
+        parts.append(self._guidance.replace("{header}", self._header))
+        return "\n\n".join(parts)
+
+    def _opening(self, material: Material) -> str:
+        local = material.now.astimezone(material.zone)
+        lines = [f"Current time: {local:%A, %Y-%m-%d %H:%M} ({_zone_name(local)})"]
+        if material.recalled:
+            asked = " ".join(material.recalled_for.split())
+            lines += ["", self._header, f'Found for: "{clip(asked, 60, self._counter)}"']
+        return "\n".join(lines)
+
+    def _history(self, messages: Sequence[HistoryMessage], zone: tzinfo) -> tuple[ChatMessage, ...]:
+        shown: list[ChatMessage] = []
+        before: datetime | None = None
+        for message in messages:
+            gap = before is None or message.at - before >= self._gap
+            stamp = f"[{_stamp(message.at, zone)}]\n" if gap else ""
+            role = "user" if message.role is Role.USER else "assistant"
+            shown.append(ChatMessage(role, stamp + message.text if role == "user" else message.text))
+            before = message.at
+        return tuple(shown)
+
+    def _pack(self, blocks: Sequence[str], tokens: int) -> list[str]:
+        """The leading blocks that fit; the first is cut rather than left out."""
+        packed: list[str] = []
+        for block in blocks:
+            cost = self._counter.count("\n".join([*packed, block]))
+            if cost > tokens:
+                break
+            packed.append(block)
+        if not packed and blocks and (cut := clip(blocks[0], tokens, self._counter)):
+            packed.append(cut)
+        return packed
+
+
+def _block(number: int, result: Recalled, material: Material) -> str:
+    """One recalled episode and the rest of its exchange, in the order in which they were said."""
+    together = sorted([result.episode, *material.partners.get(result.episode.id, ())], key=lambda e: e.id)
+    lines = []
+    for place, episode in enumerate(together):
+        mark = f"{number}." if place == 0 else "  "
+        lines.append(f"{mark} {_stamp(episode.at, material.zone)}, {_who(episode)}:")
+        lines += [f"> {line}" for line in episode.text.splitlines() or [""]]
+    return "\n".join(lines)
+
+
+def _who(episode: Episode) -> str:
+    if episode.speaker:
+        return episode.speaker
+    return "the person" if episode.role is Role.USER else "you"
+
+
+def _stamp(at: datetime, zone: tzinfo) -> str:
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def _zone_name(local: datetime) -> str:
+    return str(getattr(local.tzinfo, "key", "") or local.tzname() or local.tzinfo)

@@ -1,0 +1,94 @@
+"""Every adapter of the stores, so that one suite per port runs over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, journal_database
+from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox
+from goat.adapters.permanent_memory import MemoryPermanentStore
+from goat.adapters.permanent_sqlite import SqlitePermanentStore
+from goat.adapters.working_memory import MemoryWorkingStore
+from goat.adapters.working_sqlite import SqliteWorkingStore
+from goat.ports.edges import Outbox
+from goat.ports.stores import Embeddings, Journal, PermanentStore, WorkingStore
+from goat.testing.clock import FakeClock
+
+
+@dataclass(frozen=True)
+class Stores:
+    """One backend's adapters of every port, over the same data."""
+
+    journal: Journal
+    embeddings: Embeddings
+    outbox: Outbox
+    working: WorkingStore
+    permanent: PermanentStore
+
+
+@asynccontextmanager
+async def in_memory(_home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
+    archive = MemoryArchive()
+    yield Stores(
+        MemoryJournal(archive, clock),
+        MemoryEmbeddings(archive),
+        MemoryOutbox(archive),
+        MemoryWorkingStore(clock),
+        MemoryPermanentStore(),
+    )
+
+
+@asynccontextmanager
+async def on_sqlite(home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
+    async with journal_database(home, clock) as database:
+        yield Stores(
+            SqlJournal(database, clock),
+            SqlEmbeddings(database),
+            SqlOutbox(database, clock),
+            SqliteWorkingStore(database, clock),
+            SqlitePermanentStore(database),
+        )
+
+
+BACKENDS = {"memory": in_memory, "sqlite": on_sqlite}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=list(BACKENDS))
+async def stores(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Stores]:
+    async with BACKENDS[request.param](tmp_path, clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def journal(stores: Stores) -> Journal:
+    return stores.journal
+
+
+@pytest.fixture
+def embeddings(stores: Stores) -> Embeddings:
+    return stores.embeddings
+
+
+@pytest.fixture
+def outbox(stores: Stores) -> Outbox:
+    return stores.outbox
+
+
+@pytest.fixture
+def working(stores: Stores) -> WorkingStore:
+    return stores.working
+
+
+@pytest.fixture
+def permanent(stores: Stores) -> PermanentStore:
+    return stores.permanent

