@@ -19,7 +19,7 @@ step() {
 step 'format' $bin/ruff format --check --quiet .
 step 'lint' $bin/ruff check --quiet .
 step 'types' $bin/mypy
-step 'imports' $bin/lint-imports
+step 'imports' $bin/lint-imports --no-logo
 step 'dead code' $bin/vulture
 step 'generated documents' $bin/python scripts/make_docs.py --check
 step 'addresses and paths' $bin/python scripts/check_tree.py

@@ -99,20 +99,22 @@ def ready(kind: str) -> bool:
 
 def check_machine() -> None:
     """Raise `CannotSetUp` naming everything that is missing, each with the command that mends it."""
-    missing = [problem for problem in (python_too_old(), venv_missing(), not_writable(), disk_full()) if problem]
+    problems = (python_too_old(), venv_missing(), not_writable(ROOT), disk_full(ROOT))
+    missing = [f"\n  - {problem}" for problem in problems if problem]
     if missing:
-        raise CannotSetUp("GOAT cannot be set up yet:\n" + "\n".join(f"  - {problem}" for problem in missing))
+        raise CannotSetUp("GOAT cannot be set up yet:" + "".join(missing))
 
 
 def python_too_old() -> str:
+    """A sentence when this Python is older than GOAT needs."""
     if sys.version_info >= OLDEST:
         return ""
-    return (
-        f"Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {PYTHON}.{mend(f'python{OLDEST[0]}.{OLDEST[1]}')}"
-    )
+    oldest = f"{OLDEST[0]}.{OLDEST[1]}"
+    return f"Python {oldest} or newer is needed, this is {PYTHON}.{mend(f'python{oldest}')}"
 
 
 def venv_missing() -> str:
+    """A sentence when this Python cannot make an environment with pip in it."""
     try:
         import ensurepip  # noqa: F401 - only whether it is there
         import venv  # noqa: F401
@@ -121,25 +123,27 @@ def venv_missing() -> str:
     return ""
 
 
-def not_writable() -> str:
-    probe = ROOT / f".write-probe-{os.getpid()}"
+def not_writable(folder: Path) -> str:
+    """A sentence when nothing can be written in the folder."""
+    probe = folder / f".write-probe-{os.getpid()}"
     try:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        command = f'sudo chown -R "$(id -un)" "{ROOT}"'
-        return f"The folder {ROOT} cannot be written to ({error.strerror}). Mend it with:\n      {command}"
+        command = f'sudo chown -R "$(id -un)" "{folder}"'
+        return f"The folder {folder} cannot be written to ({error.strerror}). Mend it with:\n      {command}"
     return ""
 
 
-def disk_full() -> str:
-    free = shutil.disk_usage(ROOT).free // 1_000_000
-    if free >= NEEDED_MB:
+def disk_full(folder: Path, needed_mb: int = NEEDED_MB) -> str:
+    """A sentence when the folder's disk has less room than is needed."""
+    free = shutil.disk_usage(folder).free // 1_000_000
+    if free >= needed_mb:
         return ""
     command = "du -xhd 1 ~ | sort -h"
     return (
-        f"{NEEDED_MB} MB of free space are needed, the disk of {ROOT} has {free} MB. "
-        f"Free {NEEDED_MB - free} MB; this shows what takes the room:\n      {command}"
+        f"{needed_mb} MB of free space are needed, the disk of {folder} has {free} MB. "
+        f"Free {needed_mb - free} MB; this shows what takes the room:\n      {command}"
     )
 
 
@@ -170,19 +174,27 @@ def warn_about_options() -> None:
 
 
 def configured_services() -> list[tuple[str, str]]:
-    """The addresses of stores in the environment and in `goat2.toml`, each with the name of its setting."""
+    """The addresses of stores in the environment and the settings, each with the name of its setting."""
     found = [(name, os.environ[name]) for name in ("REDIS_URL", "LETTA_URL") if os.environ.get(name)]
     home = Path(os.environ.get("GOAT_HOME") or Path.home() / ".goat")
-    for file in (home / "goat2.toml", ROOT / "goat2.toml"):
-        if sys.version_info < OLDEST or not file.is_file():
-            continue
-        import tomllib
+    return found + services_in(home / "goat2.toml") + services_in(ROOT / "goat2.toml")
 
-        with contextlib.suppress(OSError, ValueError):  # GOAT itself reports broken settings, with the place
-            for section, values in tomllib.loads(file.read_text("utf-8")).items():
-                if section in ("working", "episodic", "permanent") and isinstance(values, dict):
-                    found += [(f"[{section}] {key}", url) for key, url in values.items() if "://" in str(url)]
-    return found
+
+def services_in(settings: Path) -> list[tuple[str, str]]:
+    """The addresses of stores in one file; GOAT itself reports a broken one, with the place."""
+    import tomllib
+
+    try:
+        sections = tomllib.loads(settings.read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [
+        (f"[{section}] {key}", str(value))
+        for section in ("working", "episodic", "permanent")
+        if isinstance(sections.get(section), dict)
+        for key, value in sections[section].items()
+        if "://" in str(value)
+    ]
 
 
 def answers(url: str) -> bool:
@@ -247,7 +259,8 @@ def install(kind: str, held: IO[str]) -> None:
     shutil.rmtree(SCRATCH / "tmp", ignore_errors=True)
     record = read_record()
     anew = not os.access(BIN / f"python{SUFFIX}", os.X_OK) or (bool(record) and not sound(record))
-    say(f"GOAT: setting up, once (Python {PYTHON}, in {VENV})")
+    what = "setting up" if kind == "run" else "setting up with the development tools"
+    say(f"GOAT: {what}, once (Python {PYTHON}, in {VENV})")
     if anew:
         say("  1/3 making the environment")
         empty(VENV)

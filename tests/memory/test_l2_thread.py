@@ -67,7 +67,7 @@ def test_without_a_vector_a_known_thread_drifts_and_keeps_its_topic() -> None:
     assert state(thread(), "zebras", ()) == Verdict(ThreadState.DRIFT, "t")
 
 
-def test_fb37_a_returning_topic_gets_back_its_id_its_centroid_and_its_count() -> None:
+def test_f_b37_a_returning_topic_gets_back_its_id_its_centroid_and_its_count() -> None:
     topic = ArchivedTopic("old", NORTH, 7, NOW)
     one = thread(archived_topics=(topic,))
     verdict = state(one, "zebras", NORTH)

@@ -26,7 +26,7 @@ def history(*texts: str) -> list[HistoryMessage]:
     ]
 
 
-def test_fb43_a_greeting_gets_about_the_base_budget() -> None:
+def test_f_b43_a_greeting_gets_about_the_base_budget() -> None:
     assert 2000 <= AITS.budget("hi").tokens <= 2100
 
 
@@ -43,14 +43,14 @@ def test_fb43_a_greeting_gets_about_the_base_budget() -> None:
         ("când vine", 0.8),
     ],
 )
-def test_fb39_confidence_counts_distinct_first_rank_cues_with_or_without_diacritics(
+def test_f_b39_confidence_counts_distinct_first_rank_cues_with_or_without_diacritics(
     text: str, confidence: float
 ) -> None:
     assert AITS.budget(text).confidence == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize("text", ["masina", "mașina", "sauce", "Saudi", "Android"])
-def test_fb39_connectors_count_as_whole_words_only(text: str) -> None:
+def test_f_b39_connectors_count_as_whole_words_only(text: str) -> None:
     assert AITS.budget(text).complexity == pytest.approx(0.7 * len(text) / 200)
 
 
@@ -74,13 +74,13 @@ def test_a26_the_shares_never_exceed_the_budget_and_l3_gets_its_guarantee(
         assert shares.recalled >= min(settings.l3_min_guarantee_tokens, wanted)
 
 
-def test_fb03_the_newest_exchange_stays_when_it_is_long_and_the_first_message_is_short() -> None:
+def test_f_b03_the_newest_exchange_stays_when_it_is_long_and_the_first_message_is_short() -> None:
     kept = fit_history(history("hi", "hello", "short", "word " * 20000), 1000, COUNTER)
     assert kept[-1].text.startswith("word word")
     assert sum(COUNTER.count(message.text) for message in kept) <= 1000
 
 
-def test_fb03_the_pin_is_paid_from_what_the_newest_exchange_leaves() -> None:
+def test_f_b03_the_pin_is_paid_from_what_the_newest_exchange_leaves() -> None:
     texts = ["pin me", *["filler text " * 30 for _ in range(9)], "last " * 420]
     kept = fit_history(history(*texts), 500, COUNTER)
     assert kept[-1].text.startswith("last last")
@@ -93,7 +93,7 @@ def test_a_short_first_message_is_pinned_and_the_middle_falls_out() -> None:
 
 
 @given(st.lists(st.text(max_size=300), max_size=12), st.integers(0, 400))
-def test_fb36_history_never_costs_more_than_its_share_and_keeps_its_order(texts: list[str], tokens: int) -> None:
+def test_f_b36_history_never_costs_more_than_its_share_and_keeps_its_order(texts: list[str], tokens: int) -> None:
     kept = fit_history(history(*texts), tokens, COUNTER)
     assert sum(COUNTER.count(message.text) for message in kept) <= tokens
     assert [message.episode_id for message in kept] == sorted(message.episode_id for message in kept)

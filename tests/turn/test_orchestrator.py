@@ -53,7 +53,7 @@ async def test_history_stands_in_real_roles_and_the_bytes_before_the_data_messag
     assert after[len(before) - 2 : -2] == [("user", "it is blue"), ("assistant", "Yes.")]
 
 
-async def test_fb20_the_first_message_of_a_chat_finds_what_another_chat_of_its_owner_said() -> None:
+async def test_f_b20_the_first_message_of_a_chat_finds_what_another_chat_of_its_owner_said() -> None:
     model = ScriptedModel()
     async with memory_app(model=model) as app:
         await say(app, "my passport is in the green drawer", chat="one")

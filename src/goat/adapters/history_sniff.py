@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from goat.adapters.history_file import BrokenHistory, HistoryFile
+from goat.adapters.history_file import BrokenHistory, HistoryFile, unreadable_archive
 from goat.adapters.history_json import JsonStream
 
 HEAD: Final = 1024 * 1024
@@ -26,15 +26,24 @@ class Shape:
 
 def shape_of(file: HistoryFile) -> Shape:
     """Look at the first `HEAD` bytes. Raises `HistoryError` when they cannot be read."""
-    with file.open() as raw:
-        head = b""
-        for chunk in file.chunks(raw):
-            head += chunk
-            if len(head) >= HEAD:
-                break
+    head = _head(file)
     if head.lstrip().startswith(b"<"):
         return Shape("markup")
     return _shape(file, head)
+
+
+def _head(file: HistoryFile) -> bytes:
+    head = b""
+    with file.open() as raw:
+        try:
+            for chunk in file.chunks(raw):
+                head += chunk
+                if len(head) >= HEAD:
+                    break
+        except BrokenHistory as damage:
+            if not head:
+                raise unreadable_archive(file.path, damage) from damage
+    return head
 
 
 def _shape(file: HistoryFile, head: bytes) -> Shape:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 
 import numpy as np
@@ -33,10 +33,12 @@ class _Model:
 
 
 class MemoryArchive:
-    """What the three ports over it share. Episodes stand in the order of their ids, which are their `seq` too."""
+    """What the three ports over it share. Episodes stand in the order of their ids; `seqs` holds their changes."""
 
     def __init__(self) -> None:
         self.episodes: list[Episode] = []
+        self.seqs: dict[int, int] = {}
+        self.head = 0
         self.delivered: dict[tuple[str, str, str], Episode] = {}
         self.passages: dict[int, tuple[Passage, ...]] = {}
         self.next_ord: Counter[str] = Counter()
@@ -52,11 +54,17 @@ class MemoryJournal:
         self._archive = archive
         self._clock = clock
 
-    async def append(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing] = ()) -> list[Appended]:
-        """Take in the episodes and the replies."""
+    async def append(
+        self,
+        episodes: Sequence[NewEpisode],
+        outgoing: Sequence[NewOutgoing] = (),
+        topics: Mapping[str, str] | None = None,
+    ) -> list[Appended]:
+        """Take in the episodes, the replies and the topics."""
         if outgoing and not episodes:
             raise ValueError("an outgoing reply needs an episode that it carries")
         appended = [self._append_one(new) for new in episodes]
+        self._assign({new.owner for new in episodes}, topics or {})
         if outgoing and not appended[-1].duplicate:
             for reply in outgoing:
                 self._send(reply, appended[-1].episode.id)
@@ -88,9 +96,20 @@ class MemoryJournal:
             Passage(new.owner, first + part, episode.id, part, span) for part, span in enumerate(new.passages)
         )
         self._archive.episodes.append(episode)
+        self._change(episode.id)
         if delivery is not None:
             self._archive.delivered[delivery] = episode
         return Appended(episode, duplicate=False)
+
+    def _assign(self, owners: set[str], topics: Mapping[str, str]) -> None:
+        for place, episode in enumerate(self._archive.episodes):
+            if episode.exchange_id in topics and not episode.topic_id and episode.owner in owners:
+                self._archive.episodes[place] = replace(episode, topic_id=topics[episode.exchange_id])
+                self._change(episode.id)
+
+    def _change(self, episode_id: int) -> None:
+        self._archive.head += 1
+        self._archive.seqs[episode_id] = self._archive.head
 
     def _send(self, reply: NewOutgoing, episode_id: int) -> None:
         self._archive.replies += 1
@@ -116,15 +135,15 @@ class MemoryJournal:
 
     async def changes(self, after: int, limit: int) -> list[Change]:
         """The next changes of all owners, by `seq`."""
-        newer = [episode for episode in self._archive.episodes if episode.id > after]
+        seqs = self._archive.seqs
+        newer = sorted((e for e in self._archive.episodes if seqs[e.id] > after), key=lambda e: seqs[e.id])
         return [
-            Change(episode.id, episode.owner, episode.id, episode, self._archive.passages[episode.id])
-            for episode in newer[: max(limit, 0)]
+            Change(seqs[e.id], e.owner, e.id, e, self._archive.passages[e.id]) for e in newer[: max(limit, 0)]
         ]
 
     async def head(self) -> int:
         """The `seq` of the newest change."""
-        return len(self._archive.episodes)
+        return self._archive.head
 
     async def locate(self, owner: str, ords: Sequence[int]) -> dict[int, int]:
         """Map passage numbers to episode ids."""

@@ -1,7 +1,7 @@
 """BM25 over posting lists in the journal's SQLite file, scored with numpy.
 
-The reader's thread fetches the lists; the scores are made on a worker thread, so that a search waits neither for another
-nor holds up the event loop.
+The reader's thread fetches the lists; the scores are made on a worker thread, so that a search neither waits for
+another nor holds up the event loop.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -35,7 +36,7 @@ from goat.adapters.passage_columns import (
     PassageView,
     microseconds,
 )
-from goat.adapters.passages_sqlite import Passages, get_cursor, label_ids, set_cursor
+from goat.adapters.passages_sqlite import SqlitePassages, get_cursor, label_ids, set_cursor
 from goat.adapters.top_ranked import top_ranked
 from goat.records.search import (
     NEIGHBOUR_REACH,
@@ -48,17 +49,29 @@ from goat.records.search import (
     Where,
 )
 
+PORT: Final = "LexicalIndex"
 FOLLOWER: Final = "lexical"
 
 _NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
-class LexicalSqlite:
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """Posting lists at least as new as the columns were at `generation`."""
+
+    columns: PassageColumns
+    generation: int
+    terms: tuple[str, ...]
+    postings: list[Postings]
+
+
+class SqliteLexicalIndex:
     """The port LexicalIndex in the journal's file. `passages` is shared with the vector index of the same file."""
 
-    def __init__(self, database: Database, passages: Passages) -> None:
-        self._database = database.for_port("LexicalIndex")
+    def __init__(self, database: Database, passages: SqlitePassages) -> None:
+        self._database = database.for_port(PORT)
         self._passages = passages
+        self._last = _Fetched(PassageColumns(0), 0, (), [])
 
     async def cursor(self) -> int:
         """See `LexicalIndex.cursor`."""
@@ -81,41 +94,47 @@ class LexicalSqlite:
             documents[owner].pop(ord_, None)
         await self._database.write(lambda connection: self._apply(connection, documents, gone, cursor))
         for owner in documents:
-            await self._passages.columns(self._database, owner)
+            await self._passages.columns(PORT, owner)
 
     async def search(self, owner: str, terms: Sequence[str], limit: int, where: Where) -> Hits:
         """See `LexicalIndex.search`."""
-        columns, postings = await self._fetch(owner, terms)
-        if not postings:
+        fetched = await self._fetch(owner, terms)
+        if not fetched.postings:
             return _NONE
-        return await asyncio.to_thread(_search, columns, postings, limit, where)
+        return await asyncio.to_thread(_search, fetched.columns, fetched.postings, limit, where)
 
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers."""
-        columns = await self._passages.columns(self._database, owner)
+        columns = await self._passages.columns(PORT, owner)
         return await asyncio.to_thread(_neighbourhood, columns.view(), ords, reach, where)
 
     async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
-        columns, postings = await self._fetch(owner, terms)
-        if not postings or not len(near.ords):
+        fetched = await self._fetch(owner, terms)
+        if not fetched.postings or not len(near.ords):
             nothing = np.zeros(len(near.ords), np.float32)
             return LexicalFeatures(nothing, nothing.copy())
-        return await asyncio.to_thread(_features, columns.view(), postings, near)
+        return await asyncio.to_thread(_features, fetched.columns.view(), fetched.postings, near)
 
     async def clear(self) -> None:
         """See `LexicalIndex.clear`. What the filters of the vector index need stays."""
         await self._database.write(self._clear)
 
-    async def _fetch(self, owner: str, terms: Sequence[str]) -> tuple[PassageColumns, list[Postings]]:
-        """The owner's columns and the posting lists of the distinct terms."""
-        distinct = list(dict.fromkeys(terms))
+    async def _fetch(self, owner: str, terms: Sequence[str]) -> _Fetched:
+        """The posting lists of the distinct terms; those of the last query are at hand while nothing changes."""
+        distinct = tuple(dict.fromkeys(terms))
+        columns = await self._passages.columns(PORT, owner)
+        last = self._last
+        if (last.columns, last.generation, last.terms) == (columns, columns.generation, distinct):
+            return last
 
-        def fetch(connection: Connection) -> tuple[PassageColumns, list[Postings]]:
+        def fetch(connection: Connection) -> _Fetched:
             columns = self._passages.current(connection, owner)
-            return columns, read_postings(connection, columns.owner_id, distinct)
+            generation = columns.generation
+            return _Fetched(columns, generation, distinct, read_postings(connection, columns.owner_id, distinct))
 
-        return await self._database.read(fetch)
+        self._last = await self._database.read(fetch)
+        return self._last
 
     def _apply(
         self,
@@ -168,14 +187,14 @@ def _take_in(connection: Connection, draft: PassageDraft, documents: dict[int, L
 
 def _search(columns: PassageColumns, postings: list[Postings], limit: int, where: Where) -> Hits:
     view = columns.view()
-    lengths = view.column("length")
-    base, slope = K1 * (1 - B), K1 * B * view.totals.documents / max(view.totals.length, 1)
+    slope = K1 * B * view.totals.documents / max(view.totals.length, 1)
+    k = view.column("length") * np.float32(slope) + np.float32(K1 * (1 - B))
     scores = np.zeros(view.size, np.float32)
     for ords, tf in _unpacked(postings, view):
         weight = np.float32(idf(view.totals.documents, len(ords)) * (K1 + 1))
-        scores[ords] += weight * tf / (tf + (lengths[ords] * np.float32(slope) + np.float32(base)))
+        scores[ords] += weight * tf / (tf + k[ords])
     found = np.flatnonzero(scores)
-    found = found[view.passing(where, found) & view.having(INDEXED, found)]
+    found = found[view.passing(where, found)]
     best = found[top_ranked(scores[found], view.column("at")[found], found, limit)]
     best = best[columns.filed(best)]
     return Hits(best, scores[best])
@@ -183,26 +202,21 @@ def _search(columns: PassageColumns, postings: list[Postings], limit: int, where
 
 def _unpacked(postings: list[Postings], view: PassageView) -> list[tuple[NDArray[np.int64], Floats]]:
     """The lists as row numbers inside the view and term counts."""
+    end = np.uint32(min(view.size << 8, 0xFFFFFFFF))  # of the lists' own type, or numpy converts each of them
     unpacked = []
     for packed in postings:
-        inside = packed[: np.searchsorted(packed, view.size << 8)]
+        inside = packed[: np.searchsorted(packed, end)]
         unpacked.append(((inside >> 8).astype(np.int64), (inside & 255).astype(np.float32)))
     return unpacked
 
 
 def _neighbourhood(view: PassageView, ords: Ords, reach: int, where: Where) -> Neighbourhood:
-    given = np.unique(ords[(ords >= 0) & (ords < view.size)])
+    given = ords[(ords >= 0) & (ords < view.size)]
     given = given[view.having(FILED, given)]
-    met = [given]
-    for link in ("previous", "following"):
-        rows = given
-        for _ in range(reach):
-            rows = view.step(rows, link)
-            rows = rows[rows >= 0]
-            met.append(rows)
-    candidates = np.unique(np.concatenate(met))
-    candidates = candidates[view.passing(where, candidates)]
-    around = _around(view, candidates)
+    met = np.unique(_around(view, given, reach))
+    met = met[met >= 0]
+    candidates = met[view.passing(where, met)]
+    around = _around(view, candidates, NEIGHBOUR_REACH)
     before = around[:, NEIGHBOUR_REACH - 1]
     names = view.names
     return Neighbourhood(
@@ -217,13 +231,14 @@ def _neighbourhood(view: PassageView, ords: Ords, reach: int, where: Where) -> N
     )
 
 
-def _around(view: PassageView, candidates: Ords) -> NDArray[np.int64]:
-    around = np.full((len(candidates), 2 * NEIGHBOUR_REACH + 1), -1, np.int64)
-    around[:, NEIGHBOUR_REACH] = candidates
-    if len(candidates):
-        for step in range(1, NEIGHBOUR_REACH + 1):
-            around[:, NEIGHBOUR_REACH - step] = view.step(around[:, NEIGHBOUR_REACH - step + 1], "previous")
-            around[:, NEIGHBOUR_REACH + step] = view.step(around[:, NEIGHBOUR_REACH + step - 1], "following")
+def _around(view: PassageView, rows: Ords, reach: int) -> NDArray[np.int64]:
+    """The rows in the middle column, what is up to `reach` steps before and after them beside it."""
+    around = np.full((len(rows), 2 * reach + 1), -1, np.int64)
+    around[:, reach] = rows
+    if len(rows):
+        for place in range(reach, 0, -1):
+            around[:, place - 1] = view.step(around[:, place], "previous")
+            around[:, 2 * reach - place + 1] = view.step(around[:, 2 * reach - place], "following")
     return around
 
 
@@ -247,7 +262,7 @@ def _passage_scores(
     spread = np.zeros(view.size + 1, np.float32)  # the last place stands for a missing neighbour
     spread[: view.size] = view.column("length")
     mean_length = view.totals.length / max(view.totals.documents, 1)
-    length = (spread[places] @ kernel) / np.float32(max(SOFT_LENGTH * mean_length, 1))
+    length = (spread[places] @ kernel) / np.float32(SOFT_LENGTH * mean_length or 1)
     k = SOFT_K1 * ((1 - SOFT_B) + SOFT_B * length)
     spread[:] = 0
     scores = np.zeros(len(places), np.float32)

@@ -8,15 +8,18 @@ from the order in which they came.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
 
-from goat.adapters.passage_columns import BLANK, BLOCK, FILED, INDEXED, PassageColumns, Records
+from goat.adapters.passage_columns import BLANK, BLOCK, FILED, INDEXED, RECORD, PassageColumns, Records
 
 SESSION_GAP: Final = 4 * 3600 * 1_000_000
 """Microseconds of silence after which a new session begins."""
+
+_as_record = attrgetter(*(RECORD.names or ()))
 
 
 @dataclass(slots=True)
@@ -131,7 +134,7 @@ class PassageDraft:
         numbers = sorted({ord_ // BLOCK for ord_ in self._rows})
         blocks = {number: self._columns.block(number) for number in numbers}
         for ord_, row in self._rows.items():
-            blocks[ord_ // BLOCK][ord_ % BLOCK] = astuple(row)
+            blocks[ord_ // BLOCK][ord_ % BLOCK] = _as_record(row)
         yield from blocks.items()
 
     def unused_labels(self) -> set[int]:

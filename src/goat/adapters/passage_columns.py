@@ -40,13 +40,13 @@ RECORD: Final = np.dtype(
         ("flags", "<u4"),
     ]
 )
-BLANK: Final = (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
+BLANK: Final[tuple[int, ...]] = (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
 
 Records: TypeAlias = NDArray[np.void]
 Rows: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-_IN_MEMORY = {"length": np.dtype(np.float32), "flags": np.dtype(np.uint8)}
+_IN_MEMORY: dict[str, np.dtype[Any]] = {"length": np.dtype(np.float32), "flags": np.dtype(np.uint8)}
 _NAMES = tuple(RECORD.names or ())
 _NO_LABEL = 2**32 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -83,7 +83,7 @@ class PassageView:
 
     def having(self, flag: int, rows: Rows | slice) -> Mask:
         """Which of the rows carry the flag."""
-        return (self.column("flags")[rows] & flag) != 0
+        return _carry(self.column("flags")[rows], flag)
 
     def passing(self, where: Where, rows: Rows | slice) -> Mask:
         """Which of the rows are filed and pass the filter."""
@@ -113,10 +113,8 @@ class PassageView:
         """The neighbours by `previous` or `following` in the same session, -1 where there is none or the row is -1."""
         neighbours = self.column(link)[rows].astype(np.int64)
         there = (rows >= 0) & (neighbours >= 0) & (neighbours < self.size)
-        there &= self.having(INDEXED, rows)
         session = self.column("session")
-        inside = np.where(there, neighbours, 0)
-        there &= self.having(INDEXED, inside) & (session[inside] == session[rows])
+        there &= session[np.where(there, neighbours, 0)] == session[rows]
         return np.where(there, neighbours, -1)
 
 
@@ -155,7 +153,7 @@ class PassageColumns:
 
     def filed(self, rows: Rows) -> Mask:
         """Which of the rows exist at this moment; a search asks before it answers."""
-        return (self._columns["flags"][rows] & FILED) != 0
+        return _carry(self._columns["flags"][rows], FILED)
 
     def row(self, ord_: int) -> tuple[int, ...]:
         """One record, blank outside."""
@@ -239,11 +237,15 @@ class PassageColumns:
 
 def _allocate(size: int) -> dict[str, NDArray[Any]]:
     return {
-        name: np.full(size, blank, _IN_MEMORY.get(name, RECORD[name]))
+        name: np.full(size, blank, dtype=_IN_MEMORY.get(name, RECORD[name]))
         for name, blank in zip(_NAMES, BLANK, strict=True)
     }
 
 
 def _indexed(records: Records) -> Mask:
-    mask: Mask = (records["flags"] & INDEXED) != 0
+    return _carry(records["flags"], INDEXED)
+
+
+def _carry(flags: NDArray[Any], flag: int) -> Mask:
+    mask: Mask = (flags & flag) != 0
     return mask

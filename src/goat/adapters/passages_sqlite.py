@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from sqlalchemy import Connection
 
-from goat.adapters.database import PortDatabase
+from goat.adapters.database import Database
 from goat.adapters.passage_chain import PassageDraft, PassageRow
 from goat.adapters.passage_columns import (
     BLANK,
@@ -25,7 +25,6 @@ from goat.adapters.passage_columns import (
     INDEXED,
     RECORD,
     PassageColumns,
-    PassageView,
     microseconds,
 )
 from goat.records.search import VectorRow
@@ -36,20 +35,21 @@ CREATE TABLE IF NOT EXISTS label (
 ) STRICT"""
 
 
-class Passages:
+class SqlitePassages:
     """Shared by the lexical and the vector index of one file. Its methods with a connection run in a transaction."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._columns: dict[str, PassageColumns] = {}
         self._written = 0
         self._catching_up = Lock()
 
-    async def columns(self, database: PortDatabase, owner: str) -> PassageColumns:
-        """The owner's columns, holding every change whose call has returned."""
+    async def columns(self, port: str, owner: str) -> PassageColumns:
+        """The owner's columns, holding every change whose call has returned; failures are told in a port's name."""
         columns = self._columns.get(owner)
         if columns is not None and columns.generation >= self._written:
             return columns
-        return await database.read(lambda connection: self.current(connection, owner))
+        return await self._database.read(port, lambda connection: self.current(connection, owner))
 
     def current(self, connection: Connection, owner: str) -> PassageColumns:
         """The owner's columns, holding every change that was committed when the transaction began."""
@@ -74,7 +74,7 @@ class Passages:
         """
         columns = self.current(connection, owner)
         if not columns.owner_id:
-            columns = PassageColumns(_make_owner(connection, owner))
+            columns = PassageColumns(make_owner(connection, owner))
         return PassageDraft(columns)
 
     def save(self, connection: Connection, drafts: Sequence[PassageDraft]) -> None:
@@ -139,10 +139,13 @@ def find_owner(connection: Connection, owner: str) -> int | None:
     return found
 
 
-def _make_owner(connection: Connection, owner: str) -> int:
-    made: int = connection.exec_driver_sql(
-        "INSERT INTO owner (name, next_ord) VALUES (?, 0) RETURNING id", (owner,)
-    ).scalar_one()
+def make_owner(connection: Connection, owner: str) -> int:
+    """The owner's number, a new one for an owner who is not known yet."""
+    connection.exec_driver_sql(
+        "INSERT INTO owner (name, next_ord) VALUES (?, 0) ON CONFLICT (name) DO NOTHING", (owner,)
+    )
+    made = find_owner(connection, owner)
+    assert made is not None
     return made
 
 
@@ -157,7 +160,8 @@ def label_ids(connection: Connection, owner_id: int, texts: set[str]) -> dict[st
     found = connection.exec_driver_sql(find, (listed, owner_id)).all()
     if len(found) < len(wanted):
         connection.exec_driver_sql(
-            "INSERT INTO label (owner, t) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT (owner, t) DO NOTHING",
+            "INSERT INTO label (owner, t) SELECT ?, value FROM json_each(?) WHERE true "
+            "ON CONFLICT (owner, t) DO NOTHING",
             (owner_id, listed),
         )
         found = connection.exec_driver_sql(find, (listed, owner_id)).all()
@@ -207,8 +211,9 @@ def _catch_up(connection: Connection, columns: PassageColumns) -> None:
         "SELECT id, t FROM label WHERE id > ? AND owner = ? ORDER BY id", (columns.newest_label, columns.owner_id)
     ).all()
     columns.add_labels((number, text) for number, text in labels)
+    # The plus keeps SQLite from walking all of the owner's blocks instead of the new ones.
     changed = connection.exec_driver_sql(
-        "SELECT k, data FROM docmeta WHERE gen > ? AND k BETWEEN ? AND ?",
+        "SELECT k, data FROM docmeta WHERE gen > ? AND +k BETWEEN ? AND ?",
         (columns.generation, first_key, first_key | 0xFFFFFFFF),
     ).all()
     if changed:

@@ -106,9 +106,9 @@ async def _reflexes(app: App, size: int) -> list[Figure]:
             stages.setdefault(stage, []).append(took)
     at = f"at {size:,}"
     figures = [Figure(f"embed a query {at}, p95", percentile(embedding, 95), "ms")]
-    for stage, took in stages.items():
-        figures.append(Figure(f"reflex · {stage} {at}, p50", percentile(took, 50), "ms"))
-        figures.append(Figure(f"reflex · {stage} {at}, p95", percentile(took, 95), "ms"))
+    for stage, times in stages.items():
+        figures.append(Figure(f"reflex · {stage} {at}, p50", percentile(times, 50), "ms"))
+        figures.append(Figure(f"reflex · {stage} {at}, p95", percentile(times, 95), "ms"))
     goal = REFLEX_GOAL_MS if size == max(SIZES) else None
     figures.append(Figure(f"reflex without embedding {at}, p50", percentile(total, 50), "ms"))
     figures.append(Figure(f"reflex without embedding {at}, p95", percentile(total, 95), "ms", goal))

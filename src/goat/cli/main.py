@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,7 +9,6 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 
@@ -64,13 +62,13 @@ def run(arguments: Sequence[str]) -> int:
     try:
         outcome = app(list(arguments), standalone_mode=False)
         return outcome if isinstance(outcome, int) else exits.OK
-    except click.ClickException as wrong:
-        wrong.show(sys.stderr)
+    except typer.TyperException as wrong:
+        err.print(f"{wrong.format_message()} `goat --help` shows how it is used.", style="red", markup=False)
         return exits.USAGE
     except GoatError as failure:
         err.print(str(failure), style="red", markup=False, highlight=False, soft_wrap=True)
         return exits.code_for(failure)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         err.print("Interrupted. What was sent is kept.", style="dim")
         return exits.INTERRUPTED
     except Terminated:

@@ -6,7 +6,7 @@ a backend's own failures passes a port. The owner is part of every key: no call 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -34,12 +34,18 @@ from goat.records.search import (
 class Journal(Protocol):
     """The verbatim archive: the truth that every index follows."""
 
-    async def append(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing] = ()) -> list[Appended]:
-        """Commit the episodes, in order, and the outgoing replies in one transaction.
+    async def append(
+        self,
+        episodes: Sequence[NewEpisode],
+        outgoing: Sequence[NewOutgoing] = (),
+        topics: Mapping[str, str] | None = None,
+    ) -> list[Appended]:
+        """Commit the episodes, in order, the outgoing replies and the topics in one transaction.
 
         An episode whose (source, key) stands in the journal already is not written again: its stored form comes back
-        with `duplicate` true. Each outgoing reply carries the last episode of the call. When this returns, a
-        killed process has lost nothing of it.
+        with `duplicate` true. Each outgoing reply carries the last episode of the call. `topics` maps exchange ids to
+        topic ids: episodes of these exchanges that have no topic and belong to an owner of this call get it, and move
+        to a new `seq`. When this returns, a killed process has lost nothing of it.
         """
         ...
 

@@ -45,7 +45,8 @@ def around_mean(cosines: Floats, around: Floats, near: Neighbourhood) -> Floats:
     window = around[:, NEIGHBOUR_REACH - 1 : NEIGHBOUR_REACH + 2].copy()
     window[:, 1] = cosines
     known = ~np.isnan(window)
-    return (np.where(known, window, 0.0).sum(axis=1) / known.sum(axis=1)).astype(np.float32)
+    mean = np.where(known, window, 0.0).sum(axis=1) / known.sum(axis=1)
+    return np.asarray(mean, dtype=np.float32)
 
 
 def fuse(
@@ -62,7 +63,7 @@ def fuse(
         "speaker": weights.speaker * named_speaker(query, near.speakers).astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
     }
-    total = np.sum(list(parts.values()), axis=0, dtype=np.float32)
+    total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     return Scores(total=total, relevance=relevance(lexical.passage, cosines, weights), parts=parts)
 
 
@@ -70,4 +71,4 @@ def relevance(lexical: Floats, cosines: Floats, weights: Weights) -> Floats:
     """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units."""
     closeness = np.clip((cosines - weights.cosine_floor) / weights.cosine_span, -1.0, 1.5)
     logit = weights.relevance_constant + weights.relevance_lexical * lexical + weights.relevance_cosine * closeness
-    return (1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))).astype(np.float32)
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0))), dtype=np.float32)

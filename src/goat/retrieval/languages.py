@@ -1,4 +1,4 @@
-"""What GOAT knows of each language: its script, its function words, its Snowball stemmer; and which one a text is in."""
+"""What GOAT knows of each language (script, function words, Snowball stemmer), and which one a text is in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 from goat.retrieval.fold import fold
-
-UNSPACED = "unspaced"
-"""The script name of the writing systems that put no space between words."""
 
 LATIN = "latin"
 

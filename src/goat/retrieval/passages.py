@@ -22,10 +22,11 @@ _LONGEST_WORD = 20
 _WORD = re.compile(f"[{UNSPACED}]{{1,2}}[^\\w\\s]{{0,4}}|[^\\s{UNSPACED}]{{1,{_LONGEST_WORD}}}")
 """A word as it is counted: up to 20 letters, or two letters of a script without spaces with the signs after them."""
 
-_CLOSING = "[\"'”’»›)\\]}」』）】》*_~]*"
-_SENTENCE_END = re.compile(f"[.!?…‥\u061f\u06d4\u037e।॥]{_CLOSING}$")
-_SENTENCE_END_UNSPACED = re.compile(f"[。！？｡．]{_CLOSING}$")
-_CLAUSE_END = re.compile(f"[,;:،؛、，；：–—]{_CLOSING}$")
+_CLOSING = "\"'”’»›)]}」』）】》*_~"
+_SENTENCE_END = ".!?…‥\u061f\u06d4\u037e।॥"
+_CLAUSE_END = ",;:،؛–—"
+_UNSPACED_SENTENCE_END = "。！？｡．"
+_UNSPACED_CLAUSE_END = "、，；："
 
 
 class _Break(IntEnum):
@@ -67,25 +68,27 @@ def split_passages(text: str, most_words: int = MOST_WORDS) -> tuple[Span, ...]:
 
 
 def _break_after(text: str, word: str, end: int) -> _Break:
+    mark = word.rstrip(_CLOSING)[-1:] or " "
     following = text[end : end + 1]
-    if _SENTENCE_END_UNSPACED.search(word) or following == "\n":
+    if mark in _UNSPACED_SENTENCE_END or following == "\n":
         return _Break.SENTENCE
+    if mark in _UNSPACED_CLAUSE_END:
+        return _Break.CLAUSE
     if following and not following.isspace():
-        return _Break.CLAUSE if _CLAUSE_END.search(word) and word[0] > "\u2e80" else _Break.INSIDE
-    if _SENTENCE_END.search(word):
+        return _Break.INSIDE
+    if mark in _SENTENCE_END:
         return _Break.SENTENCE
-    return _Break.CLAUSE if _CLAUSE_END.search(word) else _Break.WORD
+    return _Break.CLAUSE if mark in _CLAUSE_END else _Break.WORD
 
 
 def _last_word(words: Sequence[_Word], first: int, most_words: int) -> int:
     """The index of the word that the passage from `first` on ends with."""
-    window = range(first, min(first + most_words, len(words)))
-    if window.stop == len(words):
+    end = first + most_words
+    if end >= len(words):
         return len(words) - 1
-    best = max(words[at].after for at in window)
+    best = max(words[at].after for at in range(first, end))
     if best is _Break.CLAUSE:
-        # a clause that ends early would leave a scrap behind
-        late = window[len(window) // 2 :]
-        best = max(words[at].after for at in late)
-        window = late
-    return max(at for at in window if words[at].after is best)
+        # A clause that ends early would leave a scrap behind.
+        first += most_words // 2
+        best = max(words[at].after for at in range(first, end))
+    return max(at for at in range(first, end) if words[at].after is best)

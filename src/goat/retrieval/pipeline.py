@@ -1,10 +1,10 @@
 """Query -> episodes: the stages in their order, and a Recipe for each use.
 
-    gather      the candidate groups of the recipe, at once
-    surround    grow the candidates by their neighbours
-    score       lexical features, cosines, one fused score and relevance
-    fetch       the best episodes from the journal
-    cut         what is not relevant enough, and what is beyond the limit
+gather      the candidate groups of the recipe, at once
+surround    grow the candidates by their neighbours
+score       lexical features, cosines, one fused score and relevance
+fetch       the best episodes from the journal
+cut         what is not relevant enough, and what is beyond the limit
 """
 
 from __future__ import annotations

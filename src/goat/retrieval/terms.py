@@ -29,18 +29,22 @@ from goat.retrieval.fold import fold
 from goat.retrieval.languages import (
     LATIN,
     language_of_script,
-    languages,
     latin_languages,
     likely_languages,
     stem,
     stop_words,
 )
-from goat.retrieval.words import HAN, Kind, Token, tokens
+from goat.retrieval.words import HAN, Kind, Token, count_words, tokens
 
 VERSION = 1
 """Grows with every change of the terms: an index of another version has to be built anew."""
 
 _KEY_LETTERS = 5
+_SHORT_WORDS = 30
+_QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")
+"""The question marks of Latin and most other scripts, of Chinese and Japanese, of Arabic and of Greek."""
+
+_LINK = re.compile(r"\b\w{1,16}://\S*[^\s?\uff1f]")
 _IS_HAN = re.compile(f"[{HAN}]")
 _PARTICLES = {
     "arabic": ("وال", "بال", "كال", "فال", "لل", "ال"),
@@ -107,7 +111,7 @@ def _run_terms(run: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _word_terms(word: str, codes: tuple[str, ...]) -> tuple[str, ...]:
-    """The key of a word and its stems, each once. Around an apostrophe single letters and function words are dropped."""
+    """The key of a word and its stems, each once. Of parts around an apostrophe the function words are dropped."""
     if "'" in word:
         parts = [part for part in word.split("'") if len(part) > 1]
         kept = [part for part in parts if part not in stop_words(codes)] or parts
@@ -166,3 +170,13 @@ def _script(word: str) -> str:
 def _codes_of(script: str) -> tuple[str, ...]:
     code = language_of_script().get(script)
     return () if code is None else (code,)
+
+
+def is_question(text: str) -> bool:
+    """Whether the text holds a question mark, not counting those inside of links."""
+    return _QUESTION_MARK.search(text) is not None and _QUESTION_MARK.search(_LINK.sub(" ", text)) is not None
+
+
+def is_short_question(text: str) -> bool:
+    """Whether the text is a question of at most 30 words, two letters of a script without spaces being one word."""
+    return is_question(text) and count_words(text) <= _SHORT_WORDS

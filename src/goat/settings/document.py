@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
@@ -39,12 +38,7 @@ and `.env.backup`. Comments in `goat2.toml` stay in its backup only.
 """
 
 TYPE_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", SecretStr: "secret"}
-LIMIT_WORDS = {
-    Gt: ("gt", "above {}"),
-    Ge: ("ge", "from {}"),
-    Le: ("le", "up to {}"),
-    MinLen: ("min_length", "not empty"),
-}
+LIMIT_WORDS = {"gt": "above {:g}", "ge": "from {:g}", "le": "up to {:g}", "min_length": "not empty"}
 
 
 def configuration() -> str:
@@ -81,10 +75,10 @@ def _parts(annotation: Any, metadata: list[Any]) -> tuple[Any, list[str], bool]:
         inner = next(one for one in get_args(annotation) if one is not type(None))
         return (*_parts(inner, metadata)[:2], True)
     limits = [
-        word.format(f"{getattr(data, name):g}")
+        word.format(limit)
         for data in metadata
-        for kind, (name, word) in LIMIT_WORDS.items()
-        if isinstance(data, kind)
+        for name, word in LIMIT_WORDS.items()
+        if (limit := getattr(data, name, None)) is not None
     ]
     return annotation, limits, False
 

@@ -56,7 +56,7 @@ def endpoint_at(provider: Provider, model: str, base_url: str, key: SecretStr) -
     base_url = base_url or provider.base_url
     if not base_url:
         faults.append(f"provider {provider.id!r} needs an address: set [model] base_url, or BASE_URL")
-    if provider.needs_key and not key.get_secret_value():
+    if provider.needs_key and not key:
         faults.append(
             f"provider {provider.id!r} needs a key: put {provider.env_key} into .env or the environment, "
             "or run `goat setup`"
@@ -78,5 +78,5 @@ def _chosen(settings: Settings) -> Provider | None:
         return None if model.provider == OFFLINE else providers()[model.provider]
     if model.base_url:
         return provider_at(model.base_url)
-    keyed = (row for row in providers().values() if row.needs_key and key_of(settings, row).get_secret_value())
+    keyed = (row for row in providers().values() if row.needs_key and key_of(settings, row))
     return next(keyed, None)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from goat.errors import SettingsError, nearest
 from goat.records.turns import Notice
@@ -150,6 +149,8 @@ def _report_unknown(gathered: _Gathered, names: Iterable[str], place: str, prefi
     for name in sorted(names):
         if name in NOT_READ_YET:
             gathered.notice(f"{name} in {place} is reserved, but nothing reads it yet.")
+        elif name in PROCESS_NAMES and not prefix:
+            gathered.notice(f"{name} in {place} has no effect; it counts in the environment only.")
         elif name not in known and name.startswith(prefix):
             gathered.notice(f"{name} in {place} is not a name that GOAT reads{nearest(name, sorted(known)) or '.'}")
 
@@ -182,18 +183,18 @@ def _validated(gathered: _Gathered) -> Settings:
     return settings
 
 
-def _take_error(gathered: _Gathered, error: ErrorDetails) -> None:
+def _take_error(gathered: _Gathered, error: Mapping[str, Any]) -> None:
     path = ".".join(str(part) for part in error["loc"][:2])
-    if error["type"] == "contradiction":
-        given = [place for key, place in gathered.places.items() if key.startswith(f"{path}.")]
-        for fault in error["ctx"]["faults"]:
-            gathered.fault(f"[{path}] {fault}", " and ".join(dict.fromkeys(given)))
-    else:
-        sentence = f"{gathered.labels[path]}: {_sentence(error, gathered.keys[path].secret)}"
-        gathered.fault(sentence, gathered.places[path])
+    key = gathered.keys.get(path)
+    if key is not None:
+        gathered.fault(f"{gathered.labels[path]}: {_sentence(error, key.secret)}", gathered.places[path])
+        return
+    given = [place for name, place in gathered.places.items() if name.startswith(f"{path}.")]
+    for contradiction in error["msg"].removeprefix("Value error, ").splitlines():
+        gathered.fault(f"[{path}] {contradiction}", " and ".join(dict.fromkeys(given)))
 
 
-def _sentence(error: ErrorDetails, secret: bool) -> str:
+def _sentence(error: Mapping[str, Any], secret: bool) -> str:
     text = re.sub(r"^(Input|String) should", "must", error["msg"].removeprefix("Value error, "))
     text = text.partition(", unable to parse")[0]
     if secret:

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
-from pydantic_core import PydanticCustomError
 
 from goat.errors import SettingsError, nearest
 from goat.settings.providers import OFFLINE, OTHER, providers
@@ -80,7 +79,7 @@ Secret = Annotated[SecretStr, AfterValidator(plausible_secret)]
 class Section(BaseModel):
     """A frozen group of settings. Unknown keys and contradictions are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
     def contradictions(self) -> Iterator[str]:
         """Sentences about keys that do not fit together; none when all is well."""
@@ -90,7 +89,7 @@ class Section(BaseModel):
     def _consistent(self) -> Self:
         faults = list(self.contradictions())
         if faults:
-            raise PydanticCustomError("contradiction", "{faults}", {"faults": faults})
+            raise ValueError("\n".join(faults))
         return self
 
 

@@ -9,8 +9,9 @@ from pydantic import SecretStr
 
 from goat.errors import GoatError, ModelError, SettingsError
 from goat.settings import OFFLINE, OTHER, Loaded, ModelEndpoint, Provider, Settings, key_of, provider_of, providers
+from goat.settings.endpoint import NO_KEY
 from goat.settings.sections import plausible_secret, usable_url
-from goat.setup.answers import NO_KEY, Answers
+from goat.setup.answers import Answers
 from goat.setup.ollama import find_ollama
 from goat.setup.prompts import Choice, Prompts
 
@@ -54,7 +55,7 @@ async def run_wizard(
         if choice == OFFLINE:
             return Answers(OFFLINE)
         answers = await _details(prompts, loaded.settings, providers()[choice], local)
-        if answers is not None and await _holds(prompts, answers, check):
+        if answers is not None and await _holds(prompts, answers, loaded.settings, check):
             return answers
 
 
@@ -116,8 +117,9 @@ async def _details(prompts: Prompts, settings: Settings, provider: Provider, loc
     base_url = present.base_url if present else ""
     if provider.id == OTHER or (provider.id == OLLAMA and not local):
         base_url = await _ask_url(prompts, provider, base_url)
-    key = await _ask_key(prompts, provider, key_of(settings, provider))
-    if provider.needs_key and not key.get_secret_value():
+    set_already = bool(key_of(settings, provider))
+    key = await _ask_key(prompts, provider, set_already)
+    if provider.needs_key and not key and not set_already:
         prompts.say(f"{provider.name} needs a key. You get one at: {provider.docs}.")
         return None
     known = local if provider.id == OLLAMA and local else provider.models
@@ -136,15 +138,15 @@ async def _ask_url(prompts: Prompts, provider: Provider, present: str) -> str:
             prompts.say(f"{given!r} {unusable}.")
 
 
-async def _ask_key(prompts: Prompts, provider: Provider, present: SecretStr) -> SecretStr:
+async def _ask_key(prompts: Prompts, provider: Provider, set_already: bool) -> SecretStr:
+    """A new key, empty when the person gives none."""
     if not provider.env_key:
         return NO_KEY
-    hint = " (Enter keeps the present one)" if present.get_secret_value() else ""
-    hint = hint or ("" if provider.needs_key else " (Enter for none)")
+    hint = " (Enter keeps the present one)" if set_already else "" if provider.needs_key else " (Enter for none)"
     while True:
         given = await prompts.secret(f"Key for {provider.name}{hint}:")
         try:
-            return plausible_secret(SecretStr(given)) if given else present
+            return plausible_secret(SecretStr(given))
         except ValueError as implausible:
             prompts.say(f"The key {implausible}.")
 
@@ -160,11 +162,11 @@ async def _choose_model(prompts: Prompts, known: Sequence[str], present: str) ->
     return choice
 
 
-async def _holds(prompts: Prompts, answers: Answers, check: Check) -> bool:
+async def _holds(prompts: Prompts, answers: Answers, settings: Settings, check: Check) -> bool:
     """Try the answers. Whether they are to be kept."""
     prompts.say(f"Asking {answers.model} for a word ...")
     try:
-        said = await check(answers.endpoint())
+        said = await check(answers.endpoint(settings))
     except ModelError as failed:
         prompts.say(str(failed))
         choices = [Choice("again", "Change the answers"), Choice("keep", "Keep them as they are")]

@@ -39,14 +39,11 @@ def write_answers(answers: Answers, files: Files, *, fresh: bool = False) -> lis
         files.toml.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         old_env, old_toml = _read(files.env), _read(files.toml)
         tables = _tables(old_toml)
+        new_env = _new_env(old_env.decode("utf-8-sig"), answers)
+        new_toml = _new_toml({} if fresh else tables or {}, answers)
         kept = [
-            _replace(files.env, old_env, _new_env(old_env or "", answers), BACKUP_SUFFIX),
-            _replace(
-                files.toml,
-                old_toml,
-                _new_toml({} if fresh else tables or {}, answers),
-                BROKEN_SUFFIX if tables is None else BACKUP_SUFFIX,
-            ),
+            _replace(files.env, old_env, new_env, BACKUP_SUFFIX),
+            _replace(files.toml, old_toml, new_toml, BROKEN_SUFFIX if tables is None else BACKUP_SUFFIX),
         ]
     except (OSError, UnicodeDecodeError) as refused:
         raise HomeError(
@@ -55,15 +52,15 @@ def write_answers(answers: Answers, files: Files, *, fresh: bool = False) -> lis
     return [copy for copy in kept if copy is not None]
 
 
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8-sig") if path.exists() else None
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
-def _tables(text: str | None) -> dict[str, Any] | None:
-    """The old tables, empty without a file, None when the text is no TOML."""
+def _tables(old: bytes) -> dict[str, Any] | None:
+    """The old tables, None when they cannot be read."""
     try:
-        return tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError:
+        return tomllib.loads(old.decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
 
 
@@ -80,6 +77,8 @@ def _new_toml(tables: dict[str, Any], answers: Answers) -> str:
 
 def _new_env(old: str, answers: Answers) -> str:
     """The old text without the names that would outrank the new answers, and with the new key."""
+    if not answers.provider:
+        return old
     keys = catalogue()
     replaced = {name for path in ("model.provider", "model.name", "model.base_url") for name in keys[path].environment}
     addition = ""
@@ -101,25 +100,25 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _replace(path: Path, old: str | None, new: str, suffix: str) -> Path | None:
-    """Write the new text unless nothing changes; returns where the old text was kept."""
-    if new == (old or ""):
+def _replace(path: Path, old: bytes, text: str, suffix: str) -> Path | None:
+    """Write the new text unless it is the old one; returns where the old one was kept."""
+    new = text.encode()
+    if new == old:
         return None
-    copy = None
-    if old is not None:
-        copy = path.with_name(path.name + suffix)
+    copy = path.with_name(path.name + suffix) if old else None
+    if copy is not None:
         _write(copy, old)
     _write(path, new)
     return copy
 
 
-def _write(path: Path, text: str) -> None:
-    """Put the text in the file's place in one step. The new file is its owner's only; a link stays a link."""
+def _write(path: Path, content: bytes) -> None:
+    """Put the content in the file's place in one step. The new file is its owner's only; a link stays a link."""
     target = path.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(target)

@@ -57,7 +57,7 @@ class Aits:
     def __init__(self, settings: AitsSettings) -> None:
         self._settings = settings
         cues = tomllib.loads(files("goat.turn").joinpath("data/cues.toml").read_text(encoding="utf-8"))
-        self._first = {_folded_words(cue) for cue in cues["first"]}
+        self._first = sorted({_folded_words(cue) for cue in cues["first"]}, key=len, reverse=True)
         self._second = {_folded_words(cue) for cue in cues["second"]}
         self._connectors = {_folded_words(word) for word in cues["connectors"]}
 
@@ -65,7 +65,7 @@ class Aits:
         """The budget for a message, in tokens."""
         text = text[:CONSIDERED]
         head = _folded_words(text)
-        first = sum(cue in head for cue in self._first)
+        first = self._count_first(head)
         confidence = min(0.8 + 0.1 * (first - 1), 1.0) if first else 0.0
         if not first and any(cue in head for cue in self._second):
             confidence = 0.5
@@ -74,6 +74,15 @@ class Aits:
         one = self._settings
         tokens = one.budget_base + one.confidence_multiplier * confidence + one.complexity_max_bonus * complexity
         return Budget(min(int(tokens), one.budget_hard_cap), confidence, complexity)
+
+    def _count_first(self, words: str) -> int:
+        """Distinct first-rank cues; a word of a longer cue is not counted again on its own."""
+        count = 0
+        for cue in self._first:
+            if cue in words:
+                count += 1
+                words = words.replace(cue, "  ")
+        return count
 
 
 def split(budget: int, mandatory: int, recalled_wanted: int, settings: RetrievalBudgetSettings) -> Shares:

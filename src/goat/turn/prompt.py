@@ -116,8 +116,10 @@ class PromptBuilder:
         for message in messages:
             gap = before is None or message.at - before >= self._gap
             stamp = f"[{_stamp(message.at, zone)}]\n" if gap else ""
-            role = "user" if message.role is Role.USER else "assistant"
-            shown.append(ChatMessage(role, stamp + message.text if role == "user" else message.text))
+            if message.role is Role.USER:
+                shown.append(ChatMessage("user", stamp + message.text))
+            else:
+                shown.append(ChatMessage("assistant", message.text))
             before = message.at
         return tuple(shown)
 

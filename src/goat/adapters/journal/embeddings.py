@@ -37,14 +37,15 @@ _REPLACED = delete(emb).where(
     emb.c.ord.in_(bindparam("ords", expanding=True)),
 )
 # By way of the owners, since the key of `emb` begins with the owner.
+_EVERY_OWNER = emb.c.owner_id.in_(select(owner.c.id))
 _MODELS = (
     select(emb_model.c.name)
-    .where(exists().where(emb.c.owner_id == owner.c.id, emb.c.model_id == emb_model.c.id))
+    .where(exists().where(_EVERY_OWNER, emb.c.model_id == emb_model.c.id))
     .order_by(emb_model.c.name)
 )
 _SOME_ROWS = (
     select(emb.c.owner_id, emb.c.ord)
-    .where(emb.c.owner_id.in_(select(owner.c.id)), emb.c.model_id == bindparam("model_id"))
+    .where(_EVERY_OWNER, emb.c.model_id == bindparam("model_id"))
     .limit(_DROPPED_AT_ONCE)
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, bindparam, func, insert, select, union_all, update
@@ -57,14 +57,18 @@ _EPISODE = (
         episode.c.key,
         episode.c.meta,
     )
-    .join(owner, owner.c.id == episode.c.owner_id)
     .join(chat, chat.c.id == episode.c.chat_id)
+    .join(owner, owner.c.id == chat.c.owner_id)
 )
-_OWNED = _EPISODE.where(owner.c.name == bindparam("owner"))
-_BY_ID = _OWNED.where(episode.c.id.in_(bindparam("ids", expanding=True)))
+# The owner is reached through the chat, so that ids are looked up one by one and not among all that the owner said.
+_BY_ID = _EPISODE.where(owner.c.name == bindparam("owner"), episode.c.id.in_(bindparam("ids", expanding=True)))
+_OWNED = _EPISODE.where(owner.c.name == bindparam("owner"), episode.c.owner_id == owner.c.id)
 _BY_EXCHANGE = _OWNED.where(episode.c.exchange_id.in_(bindparam("exchange_ids", expanding=True)))
 _RECENT = (
-    _OWNED.where(chat.c.name == bindparam("chat"), episode.c.id < bindparam("before"))
+    _OWNED.where(
+        chat.c.name == bindparam("chat"),
+        episode.c.id < bindparam("before"),
+    )
     .order_by(episode.c.id.desc())
     .limit(bindparam("limit"))
 )
@@ -110,6 +114,20 @@ _COUNTS = select(
 
 _ADD = insert(episode).returning(episode.c.id)
 _NEXT_SEQ = update(counter).values(value=counter.c.value + 1).returning(counter.c.value)
+_WITHOUT_TOPIC = (
+    select(episode.c.id)
+    .where(
+        episode.c.owner_id == bindparam("owner_id"),
+        episode.c.exchange_id == bindparam("exchange_id"),
+        episode.c.topic_id == "",
+    )
+    .order_by(episode.c.id)
+)
+_SET_TOPIC = (
+    update(episode)
+    .where(episode.c.id == bindparam("episode_id"))
+    .values(topic_id=bindparam("topic"), seq=bindparam("new_seq"))
+)
 _TAKE_ORDS = (
     update(owner)
     .where(owner.c.id == bindparam("owner_id"))
@@ -125,12 +143,17 @@ class SqlJournal:
         self._db = database.for_port("Journal")
         self._clock = clock
 
-    async def append(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing] = ()) -> list[Appended]:
-        """Commit episodes and replies; a redelivered last episode brings no reply into the outbox."""
+    async def append(
+        self,
+        episodes: Sequence[NewEpisode],
+        outgoing: Sequence[NewOutgoing] = (),
+        topics: Mapping[str, str] | None = None,
+    ) -> list[Appended]:
+        """Commit episodes, replies and topics; a redelivered last episode brings no reply into the outbox."""
         if outgoing and not episodes:
             raise ValueError("an outgoing reply needs an episode that it carries")
         now = self._clock.now()
-        return await self._db.write(lambda connection: _Append(connection, now).all(episodes, outgoing))
+        return await self._db.write(lambda connection: _Append(connection, now).all(episodes, outgoing, topics or {}))
 
     async def episodes(self, owner: str, ids: Sequence[int]) -> list[Episode]:
         """The owner's episodes in the order of `ids`."""
@@ -177,8 +200,12 @@ class _Append:
         self._now = now
         self._names = Names(connection)
 
-    def all(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing]) -> list[Appended]:
+    def all(
+        self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing], topics: Mapping[str, str]
+    ) -> list[Appended]:
         appended = [self._one(new) for new in episodes]
+        for owner_name in {new.owner for new in episodes} if topics else ():
+            self._assign(self._names.owner(owner_name), topics)
         if outgoing and not appended[-1].duplicate:
             self._send(outgoing, appended[-1].episode.id)
         return appended
@@ -209,6 +236,14 @@ class _Append:
         episode_id = int(self._connection.execute(_ADD, row).scalar_one())
         self._add_passages(owner_id, episode_id, new.passages)
         return Appended(_stored(new, episode_id, uid), duplicate=False)
+
+    def _assign(self, owner_id: int, topics: Mapping[str, str]) -> None:
+        """Give the exchanges their topics; an episode that changes takes a new `seq`, so that the indexes follow."""
+        for exchange_id, topic_id in topics.items():
+            without = {"owner_id": owner_id, "exchange_id": exchange_id}
+            for (episode_id,) in self._connection.execute(_WITHOUT_TOPIC, without).all():
+                seq = self._connection.execute(_NEXT_SEQ).scalar_one()
+                self._connection.execute(_SET_TOPIC, {"episode_id": episode_id, "topic": topic_id, "new_seq": seq})
 
     def _delivered(self, owner_id: int, new: NewEpisode) -> Episode | None:
         if new.key is None:

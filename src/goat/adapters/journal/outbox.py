@@ -25,6 +25,7 @@ _PENDING = (
     .where(
         outbox.c.channel == bindparam("channel"),
         owner.c.name == bindparam("owner"),
+        chat.c.owner_id == owner.c.id,
         chat.c.name == bindparam("chat"),
         outbox.c.done_at.is_(None),
     )

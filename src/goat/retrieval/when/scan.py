@@ -1,44 +1,52 @@
 """Text to tokens: words, numbers, numeric shapes such as 9.07.2026 or 15:30, and the signs between them.
 
-Every character is looked at a bounded number of times: the pattern below has no two ways to read one text, and a run of
-unspaced script is cut by the longest known word, whose length is bounded by the vocabulary.
+Every character is looked at a bounded number of times: there are no two ways to read one text with the pattern below,
+and a run of unspaced script is cut by the longest known word, whose length is bounded by the vocabulary.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from goat.retrieval.fold import fold
 from goat.retrieval.when.numerals import NUMERALS, numeral
-from goat.retrieval.when.shapes import Value, shape
+from goat.retrieval.when.shapes import Value, iso_moment, shape
 
-UNSPACED = "\u3005\u3006\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Characters of scripts that put no space between words."""
+UNSPACED = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+"""Characters of the scripts that put no space between words."""
 
 _TOKEN = re.compile(
     rf"""
       (?P<iso>\d{{4}}-\d\d-\d\d[Tt\ ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?(?:[Zz]|[+-]\d\d:?\d\d)?(?!\w))
     | (?P<number>\d{{1,2}}[hH]\d\d(?!\w) | \d+(?:[.,:/\-–：]\d+)*)
     | (?P<halfday>[AaPp]\.\s?[Mm]\b\.?)
-    | (?P<unspaced>[〇{UNSPACED}]+)
+    | (?P<unspaced>[{UNSPACED}]+)
     | (?P<word>(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])(?:[^\W_{UNSPACED}]|[\u0300-\u036f])*)
     | (?P<sign>[^\s\w]|_)
     """,
     re.VERBOSE,
 )
 
-_DASHES = {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "～": "〜", "，": ",", "、": ",", "．": ".", "・": ","}
+_UNIT = re.compile(rf"[{UNSPACED}]|(?:[ap]m|uhr|h)\b", re.IGNORECASE)
+"""What may stand right behind a numeric shape."""
+
+_CEDILLAS = {ord("ş"): "ș", ord("ţ"): "ț"}
+_ALIKE = {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "～": "~", "〜": "~", "，": ",", "、": ",", "．": "."}
 _APOSTROPHES = frozenset("'’ʼ＇`´")
-_BEFORE_A_PART = frozenset("/\\_.#@=$€£¥+%&~^")
-_AFTER_A_PART = frozenset("/\\_@=$€£¥%&~^")
-_SHORT = 5
-"""Words of at least this many letters may lack some of their accents and have others."""
+_ADDRESS_BEFORE = frozenset("@#/\\_")
+_NUMBER_BEFORE = frozenset("/\\_.#@=$€£¥+%&~^*")
+_NUMBER_AFTER = frozenset("/\\_@=$€£¥%‰&^*")
+_LONG_ENOUGH = 5
+"""A word of so many letters is found without its accents, whatever accents it has."""
+
+_LONGEST_NUMERAL = 8
 
 
 class Token(NamedTuple):
-    """A piece of the text. `kind` is "word", "sign", "none" or a numeric class; `text` is folded for look-up."""
+    """A piece of the text. `kind` is "word", "sign", "none" or a numeric class; `text` is spelled for look-up."""
 
     kind: str
     text: str
@@ -48,11 +56,11 @@ class Token(NamedTuple):
 
 
 class Scanner:
-    """Cuts a text into tokens; `vocabulary` holds the known words of all scripts."""
+    """Cuts a text into tokens. `vocabulary` holds the known words as they are looked up, of all scripts."""
 
     def __init__(self, vocabulary: Collection[str]) -> None:
         self._vocabulary = frozenset(vocabulary)
-        self._unspaced = _lengths(word for word in self._vocabulary if re.match(f"[〇{UNSPACED}]", word))
+        self._unspaced = _lengths(word for word in self._vocabulary if re.match(f"[{UNSPACED}]", word))
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens in the order of the text. White space makes none, except a blank line, which separates."""
@@ -63,66 +71,59 @@ class Scanner:
             if start - end > 1 and text.count("\n", end, start) > 1:
                 found.append(Token("none", "", None, end, start))
             end = match.end()
-            self._add(found, match, text)
+            kind = match.lastgroup
+            if kind == "word":
+                found.append(self._word(text, start, end))
+            elif kind == "unspaced":
+                found.extend(self._cut(match.group(), start))
+            elif kind == "sign":
+                found.extend(_sign(text, start))
+            elif kind == "halfday":
+                found.append(Token("word", text[start].lower() + "m", None, start, end))
+            else:
+                found.append(_number(text, start, end, iso_moment if kind == "iso" else shape))
         return found
 
-    def _add(self, found: list[Token], match: re.Match[str], text: str) -> None:
-        start, end = match.span()
-        kind = match.lastgroup
-        if kind == "word":
-            written = match.group()
-            word = "" if _inside_an_address(text, start, end) else self._known(written)
-            found.append(Token("word" if word else "none", word, None, start, end))
-        elif kind == "sign":
-            sign = match.group()
-            if sign in _APOSTROPHES and text[start - 1 : start].isalpha() and text[end : end + 1].isalpha():
-                return
-            found.append(Token("sign", _DASHES.get(sign, sign), None, start, end))
-        elif kind == "unspaced":
-            found.extend(self._cut(match.group(), start))
-        elif kind == "halfday":
-            found.append(Token("word", match.group()[0].lower() + "m", None, start, end))
-        else:
-            found.append(_number(text, start, end))
-
-    def _known(self, written: str) -> str:
-        """The word as the vocabulary spells it: as written, or without its accents where it is long enough."""
-        word = written.lower()
-        if word.isascii() or word in self._vocabulary:
-            return word
-        plain = fold(word)
-        return plain if len(plain) >= _SHORT or plain in self._vocabulary and plain == _composed(word) else word
+    def _word(self, text: str, start: int, end: int) -> Token:
+        if _inside_an_address(text, start, end):
+            return Token("none", "", None, start, end)
+        word = text[start:end].lower()
+        if not word.isascii():
+            word = unicodedata.normalize("NFKC", word).translate(_CEDILLAS)
+            if word not in self._vocabulary and len(word) >= _LONG_ENOUGH:
+                word = fold(word)
+        return Token("word", word, None, start, end)
 
     def _cut(self, run: str, offset: int) -> Iterator[Token]:
+        """The known words and numerals of a run of unspaced script, and the stretches between them."""
         position = unknown = 0
         while position < len(run):
             length, kind, value = self._longest(run, position)
-            if kind == "none":
-                position += 1
-                continue
-            if unknown < position:
+            if length and unknown < position:
                 yield Token("none", "", None, offset + unknown, offset + position)
-            yield Token(kind, run[position : position + length], value, offset + position, offset + position + length)
-            position = unknown = position + length
+            if length:
+                start = offset + position
+                yield Token(kind, run[position : position + length], value, start, start + length)
+            position += length or 1
+            unknown = position if length else unknown
         if unknown < position:
             yield Token("none", "", None, offset + unknown, offset + position)
 
     def _longest(self, run: str, position: int) -> tuple[int, str, Value | None]:
+        """The length, kind and value of the longest known piece at a position; length 0 for none."""
         for length in self._unspaced.get(run[position], ()):
             if run[position : position + length] in self._vocabulary:
                 return length, "word", None
-        end = position
-        while end < len(run) and end - position < 8 and run[end] in NUMERALS:
+        if run[position] not in NUMERALS:
+            return 0, "none", None
+        end = position + 1
+        while end < len(run) and end - position < _LONGEST_NUMERAL and run[end] in NUMERALS:
             end += 1
-        value = numeral(run[position:end]) if end > position else None
-        return (1, "none", None) if value is None else (end - position, "int", value)
+        value = numeral(run[position:end])
+        return (0, "none", None) if value is None else (end - position, "int", value)
 
 
-def _composed(word: str) -> str:
-    return fold(word)
-
-
-def _lengths(words: Iterator[str]) -> Mapping[str, tuple[int, ...]]:
+def _lengths(words: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
     """For each first character the lengths of the words that it begins, longest first."""
     lengths: dict[str, set[int]] = {}
     for word in words:
@@ -133,6 +134,32 @@ def _lengths(words: Iterator[str]) -> Mapping[str, tuple[int, ...]]:
 def _inside_an_address(text: str, start: int, end: int) -> bool:
     """Whether a word is part of a name, a path or a web address."""
     before, after = text[start - 1 : start], text[end : end + 1]
-    if before and before in "@#/\\_." and not (before == "." and text[start - 2 : start - 1].isspace()):
+    if before in _ADDRESS_BEFORE or after in _ADDRESS_BEFORE - {"/"}:
         return True
-    return bool(after) and (after in "@_\\" or (after == "." and text[end + 1 : end + 2].isalpha()))
+    if before == "." and text[start].islower() and text[max(start - 2, 0)].isalnum():
+        return True
+    return after == "." and text[end + 1 : end + 2].islower()
+
+
+def _sign(text: str, start: int) -> Iterator[Token]:
+    """The sign as a token; an apostrophe between letters is none."""
+    sign = text[start]
+    if sign in _APOSTROPHES and text[max(start - 1, 0)].isalpha() and text[start + 1 : start + 2].isalpha():
+        return
+    yield Token("sign", _ALIKE.get(sign, sign), None, start, start + 1)
+
+
+def _number(text: str, start: int, end: int, read: Callable[[str], tuple[str, Value | None]]) -> Token:
+    """A numeric shape, without meaning where it is a part of something longer: a price, a path, a version."""
+    written = text[start:end]
+    kind, value = read(written)
+    before, after = text[start - 1 : start], text[end : end + 1]
+    part_of_a_name = before == "-" and text[max(start - 2, 0)].isalnum()
+    if before in _NUMBER_BEFORE or after in _NUMBER_AFTER or part_of_a_name or (kind != "int" and _goes_on(text, end)):
+        kind, value = "none", None
+    return Token(kind, written, value, start, end)
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether letters follow that make a date or a decimal something else: 1.2.24b, 12.50x."""
+    return text[end : end + 1].isalpha() and not _UNIT.match(text, end)

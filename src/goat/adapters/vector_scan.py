@@ -1,0 +1,292 @@
+"""Exact search over int8 codes: every vector that passes the filter is compared with the query.
+
+One core compares 100,000 vectors of 384 components in 7 ms, with nothing to train, to tune or to lose. The codes stand
+in a file per owner and model, `vec-<owner>-<model>.i8`, derived from the table `emb`. When the file is opened its
+length and its newest rows are compared with `emb`, and it is filled again where they differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+from sqlalchemy import Connection
+
+from goat.adapters.database import Database
+from goat.adapters.passage_columns import PassageColumns
+from goat.adapters.passages_sqlite import SqlitePassages, find_owner, get_cursor, make_owner, set_cursor
+from goat.adapters.top_ranked import top_ranked
+from goat.adapters.vector_codes import CodeFile, Codes, Rows, dot, to_codes, usual_scale
+from goat.errors import BackendUnavailable
+from goat.records.search import Floats, Hits, Ords, VectorRow, Where
+
+PORT: Final = "VectorIndex"
+BACKEND: Final = "scan"
+COMPARED: Final = 4096
+"""How many of the newest rows are compared with the journal when a file is opened."""
+
+FEW: Final = 0.05
+"""Up to this share of the rows they are gathered one by one; above it the whole stretch is scanned."""
+
+_PAGE: Final = 8192
+_NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What the journal keeps of an owner's vectors: the cursor, the highest ord (-1 = none) and the newest rows."""
+
+    owner_id: int
+    cursor: int
+    highest: int
+    rows: Rows
+    codes: Codes
+
+
+class ScanVectorIndex:
+    """The port VectorIndex for one embedding model. Its files stand in `folder`.
+
+    `scale` is what one step of a code stands for; another scale than a file was made with makes the file anew.
+    Vectors are expected in the journal's `emb` before they are applied here: what is not there when a file is opened
+    is not here either. A vector of another length raises `ValueError`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        passages: SqlitePassages,
+        folder: Path,
+        model: str,
+        dimensions: int,
+        scale: float | None = None,
+    ) -> None:
+        self._database = database.for_port(PORT)
+        self._passages = passages
+        self._folder = folder
+        self._model = model
+        self._follower = f"vector:{model}"
+        self._slug = _slug(model)
+        self._dimensions = dimensions
+        self._scale = scale or usual_scale(dimensions)
+        self._files: dict[str, CodeFile] = {}
+        self._opening = asyncio.Lock()
+
+    async def cursor(self) -> int:
+        """See `VectorIndex.cursor`."""
+        return await self._database.read(lambda connection: get_cursor(connection, self._follower))
+
+    async def apply(self, added: Sequence[VectorRow], removed: Sequence[tuple[str, int]], cursor: int) -> None:
+        """See `VectorIndex.apply`. The rows are on the disk before the cursor moves.
+
+        A pair that stands in both is taken out.
+        """
+        rows: defaultdict[str, dict[int, VectorRow]] = defaultdict(dict)
+        gone: defaultdict[str, set[int]] = defaultdict(set)
+        for row in added:
+            self._require_length(row.vector)
+            rows[row.owner][row.ord] = row
+        for owner, ord_ in removed:
+            gone[owner].add(ord_)
+            rows[owner].pop(ord_, None)
+        for owner in rows:
+            await self._change(owner, rows[owner], gone[owner])
+        kept = [row for of_owner in rows.values() for row in of_owner.values()]
+        await self._database.write(lambda connection: self._follow(connection, kept, removed, cursor))
+        for owner in rows:
+            await self._passages.columns(PORT, owner)
+
+    async def search(self, owner: str, vector: Floats, limit: int, where: Where) -> Hits:
+        """See `VectorIndex.search`. Ties go to the newer passage."""
+        query = self._query(vector)
+        columns = await self._passages.columns(PORT, owner)
+        file = await self._file(owner)
+        return _NONE if file is None else await asyncio.to_thread(_search, columns, file, query, limit, where)
+
+    async def score(self, owner: str, vector: Floats, ords: Ords) -> Floats:
+        """See `VectorIndex.score`. The answer has the shape of `ords`."""
+        query = self._query(vector)
+        columns = await self._passages.columns(PORT, owner)
+        file = await self._file(owner)
+        if file is None:
+            return np.full(ords.shape, np.nan, np.float32)
+        return await asyncio.to_thread(_score, columns, file, query, ords)
+
+    async def clear(self) -> None:
+        """See `VectorIndex.clear`. With the cursor at 0 a file that is left is not believed."""
+        await self._database.write(lambda connection: set_cursor(connection, self._follower, 0))
+        with _translated():
+            async with self._opening:
+                await asyncio.to_thread(self._remove_files)
+
+    async def _change(self, owner: str, rows: dict[int, VectorRow], gone: set[int]) -> None:
+        file = await self._file(owner)
+        if file is None:
+            if not rows:
+                return
+            await self._database.write(lambda connection: make_owner(connection, owner))
+            file = await self._file(owner)
+            assert file is not None
+        with _translated():
+            if gone:
+                await asyncio.to_thread(file.erase, np.array(sorted(gone), np.int64))
+            if rows:
+                ords = sorted(rows)
+                codes = to_codes(np.stack([rows[ord_].vector for ord_ in ords]), self._scale)
+                await asyncio.to_thread(file.write, np.array(ords, np.int64), codes)
+
+    def _follow(
+        self, connection: Connection, added: Sequence[VectorRow], removed: Sequence[tuple[str, int]], cursor: int
+    ) -> None:
+        self._passages.file_vectors(connection, added, removed)
+        set_cursor(connection, self._follower, cursor)
+
+    async def _file(self, owner: str) -> CodeFile | None:
+        """The owner's file, opened and compared with the journal; None for an unknown owner."""
+        if owner in self._files:
+            return self._files[owner]
+        with _translated():
+            async with self._opening:
+                if owner not in self._files:
+                    kept = await self._database.read(lambda connection: self._kept(connection, owner))
+                    if kept is None:
+                        return None
+                    self._files[owner] = await self._open(kept)
+                return self._files[owner]
+
+    async def _open(self, kept: _Kept) -> CodeFile:
+        path = self._folder / f"vec-{kept.owner_id}-{self._slug}.i8"
+        file = await asyncio.to_thread(CodeFile, path, self._dimensions)
+        if kept.highest < 0 or not kept.cursor:
+            await asyncio.to_thread(file.remove)
+            return file
+        missing = None if file.torn else await asyncio.to_thread(_missing, file, kept)
+        if missing is None:
+            await self._refill(file, kept.owner_id)
+        else:
+            at = np.isin(kept.rows, missing)
+            await asyncio.to_thread(file.write, kept.rows[at], kept.codes[at])
+        return file
+
+    async def _refill(self, file: CodeFile, owner_id: int) -> None:
+        await asyncio.to_thread(file.begin_refill)
+        after = -1
+        while True:
+            rows, codes = await self._database.read(partial(self._page, owner_id=owner_id, after=after, most=_PAGE))
+            if not len(rows):
+                break
+            await asyncio.to_thread(file.add_to_refill, rows, codes)
+            after = int(rows[-1])
+        await asyncio.to_thread(file.end_refill)
+
+    def _kept(self, connection: Connection, owner: str) -> _Kept | None:
+        owner_id = find_owner(connection, owner)
+        if owner_id is None:
+            return None
+        highest = connection.exec_driver_sql(
+            "SELECT max(ord) FROM emb WHERE owner_id = ? AND model_id = (SELECT id FROM emb_model WHERE name = ?)",
+            (owner_id, self._model),
+        ).scalar()
+        newest = -1 if highest is None else int(highest)
+        rows, codes = self._page(connection, owner_id, newest - COMPARED, COMPARED)
+        return _Kept(owner_id, get_cursor(connection, self._follower), newest, rows, codes)
+
+    def _page(self, connection: Connection, owner_id: int, after: int, most: int) -> tuple[Rows, Codes]:
+        """The next vectors that the journal keeps, by ord, as codes."""
+        kept = connection.exec_driver_sql(
+            "SELECT ord, v FROM emb WHERE owner_id = ? AND model_id = (SELECT id FROM emb_model WHERE name = ?) "
+            "AND ord > ? ORDER BY ord LIMIT ?",
+            (owner_id, self._model, after, most),
+        ).all()
+        vectors = np.frombuffer(b"".join(v for _, v in kept), "<f2")
+        if any(len(v) != 2 * self._dimensions for _, v in kept):
+            raise BackendUnavailable(
+                PORT,
+                BACKEND,
+                f"the vectors of {self._model} here do not have {self._dimensions} components; run `goat reindex`",
+            )
+        return (
+            np.array([ord_ for ord_, _ in kept], np.int64),
+            to_codes(vectors.reshape(-1, self._dimensions), self._scale),
+        )
+
+    def _remove_files(self) -> None:
+        for file in self._files.values():
+            file.remove()
+        for path in self._folder.glob(f"vec-*-{self._slug}.i8"):
+            path.unlink(missing_ok=True)
+
+    def _query(self, vector: Floats) -> Floats:
+        """The unit vector in the query's direction, times what a step of a code stands for."""
+        self._require_length(vector)
+        norm = float(np.linalg.norm(vector))
+        return np.asarray(vector * (self._scale / (norm or 1.0)), np.float32)
+
+    def _require_length(self, vector: Floats) -> None:
+        if vector.shape != (self._dimensions,):
+            raise ValueError(f"a vector of {self._model} has shape ({self._dimensions},), not {vector.shape}")
+
+
+def _slug(model: str) -> str:
+    """A part of a file name that no other model shares."""
+    readable = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[:40]
+    return f"{readable}-{crc32(model.encode()):08x}"
+
+
+def _missing(file: CodeFile, kept: _Kept) -> Rows | None:
+    """Which of the newest rows the file lacks; None when it is not to be trusted at all."""
+    first, stop = max(kept.highest + 1 - COMPARED, 0), kept.highest + 1
+    expected = np.zeros((stop - first, kept.codes.shape[1]), np.int8)
+    expected[kept.rows - first] = kept.codes
+    found = file.rows(first, stop)
+    wrong = (found != expected).any(axis=1)
+    missing = wrong & ~found.any(axis=1)
+    if missing.all() or (wrong & ~missing).any() or file.mapped.present[stop:].any():
+        return None
+    return np.flatnonzero(missing) + first
+
+
+def _search(columns: PassageColumns, file: CodeFile, query: Floats, limit: int, where: Where) -> Hits:
+    view = columns.view()
+    codes, present = file.mapped
+    size = min(view.size, len(codes))
+    rows = np.flatnonzero(view.passing(where, slice(0, size)) & present[:size])
+    if not len(rows):
+        return _NONE
+    if len(rows) <= FEW * size:
+        scores = dot(codes, rows, query)
+    else:
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        scores = dot(codes[first:stop], None, query)
+        if len(rows) < stop - first:
+            scores = scores[rows - first]
+    best = top_ranked(scores, view.column("at")[rows], rows, limit)
+    best = best[columns.filed(rows[best]) & file.holds(rows[best])]
+    return Hits(rows[best], scores[best])
+
+
+def _score(columns: PassageColumns, file: CodeFile, query: Floats, ords: Ords) -> Floats:
+    codes, present = file.mapped
+    size = min(columns.size, len(codes))
+    flat = ords.reshape(-1)
+    known = np.flatnonzero((flat >= 0) & (flat < size))
+    known = known[present[flat[known]] & columns.filed(flat[known])]
+    scores = np.full(len(flat), np.nan, np.float32)
+    scores[known] = dot(codes, flat[known], query)
+    return scores.reshape(ords.shape)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise BackendUnavailable(PORT, BACKEND, f"{failure.filename}: {failure.strerror}") from failure

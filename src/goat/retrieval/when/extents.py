@@ -1,0 +1,199 @@
+"""What an expression stands for on the time line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from goat.retrieval.when.asked import Asked
+from goat.retrieval.when.compose import Expression
+from goat.retrieval.when.dates import Days, one_day
+from goat.retrieval.when.frames import Fixed, Frame, Kind, Recurring
+from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR
+
+HOUR: Final = timedelta(hours=1)
+"""A clock time stands for this much to either side of it."""
+
+_THIRDS = {"early": 0, "mid": 1, "late": 2}
+_SHORTEST_IN_THIRDS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A stretch of time in UTC. `begin` and `finish` are the exact ends, which a range takes; `after` and `before`
+    are those of the window, wider about a clock time."""
+
+    begin: datetime
+    finish: datetime
+    after: datetime
+    before: datetime
+    centre: datetime
+    kind: Kind
+
+
+def extent_of(one: Expression, asked: Asked) -> Extent | None:
+    """Where the expression lies, None where there is no such time or it lies outside of the years that count."""
+    try:
+        found = _range(one.frame, one.to.frame, asked) if one.to else _marked(one, asked)
+        if found and FIRST_YEAR <= asked.local(found.after).year and asked.local(found.before).year <= LAST_YEAR + 1:
+            return found
+    except (ValueError, OverflowError):
+        return None  # beyond the years of `datetime`
+    return None
+
+
+def _marked(one: Expression, asked: Asked) -> Extent | None:
+    """A single expression with its marks: the early part of it, or the time since, until, before or after."""
+    frame = one.frame
+    for mark, third in _THIRDS.items():
+        if mark in one.marks:
+            frame = _third(frame, third, asked)
+    extent = _extent(frame, asked)
+    if extent is None:
+        return None
+    of_a_day = frame.names_time and frame.stretch is None
+    if "since" in one.marks:
+        return _between(extent.begin, asked.at.astimezone(UTC))
+    if "after" in one.marks:
+        return _between(extent.finish, _end_of_day(extent, asked) if of_a_day else _later(extent.finish, asked))
+    if "until" in one.marks or "before" in one.marks:
+        end = extent.finish if "until" in one.marks else extent.begin
+        found = _between(asked.midnight(asked.local(end).date()) if of_a_day else _earlier(end, asked), end)
+        return replace(found, centre=end) if found and not of_a_day else found
+    return extent
+
+
+def _end_of_day(extent: Extent, asked: Asked) -> datetime:
+    return asked.midnight(asked.local(extent.begin).date() + timedelta(1))
+
+
+def _later(moment: datetime, asked: Asked) -> datetime:
+    """Where the time after a moment ends: now, unless it lies ahead."""
+    now = asked.at.astimezone(UTC)
+    return now if moment < now else asked.midnight(date(LAST_YEAR + 1, 1, 1))
+
+
+def _earlier(moment: datetime, asked: Asked) -> datetime:
+    """Where the time before a moment begins: with the years that count, or now where it lies ahead and that is meant."""
+    now = asked.at.astimezone(UTC)
+    return now if asked.prefer == "future" and moment > now else asked.midnight(date(FIRST_YEAR, 1, 1))
+
+
+def _third(frame: Frame, third: int, asked: Asked) -> Frame:
+    found = frame.days(asked)
+    if found is None or found.days.length < _SHORTEST_IN_THIRDS:
+        return frame
+    first, end = found.days
+    cuts = [first + timedelta(round(found.days.length * part / 3)) for part in range(4)]
+    return Frame(fixed=Fixed(Days(cuts[third], cuts[third + 1]), "range")) if end else frame
+
+
+def _between(begin: datetime, finish: datetime) -> Extent | None:
+    if begin >= finish:
+        return None
+    return Extent(begin, finish, begin, finish, begin + (finish - begin) / 2, "range")
+
+
+def _range(left: Frame, right: Frame, asked: Asked) -> Extent | None:
+    """From the beginning of one to the end of the other; an open end follows the one that is known."""
+    if left.names_time and not left.names_days and right.names_days:
+        left = left.sharing_days(right)
+    elif right.names_time and not right.names_days and left.names_days:
+        right = right.sharing_days(left)
+    left, right = _aligned(left, right, asked)
+    begins, finishes = _extent(left, asked), _extent(right, asked)
+    if begins is None or finishes is None:
+        return None
+    finish = finishes.finish
+    if finish <= begins.begin and right.names_time and not _differ(left, right):
+        finish += timedelta(1)
+    return _between(begins.begin, finish)
+
+
+def _differ(left: Frame, right: Frame) -> bool:
+    return (left.fixed and left.fixed.days) != (right.fixed and right.fixed.days)
+
+
+def _aligned(left: Frame, right: Frame, asked: Asked) -> tuple[Frame, Frame]:
+    """Both ends with known days, the second not before the first."""
+    begins, finishes = _open(left), _open(right)
+    if begins and finishes and begins.every == "week" and asked.prefer == "past":
+        last = finishes.latest(asked.today, lambda days: days.first <= asked.today)
+        right, finishes = _pinned(right, last, finishes), None
+    elif begins and finishes:
+        left, begins = _pinned(left, begins.settled(asked), begins), None
+    if begins and (known := right.days(asked)):
+        left = _pinned(left, begins.latest(known.days.first, lambda days: days.first <= known.days.first), begins)
+    if finishes and (known := left.days(asked)):
+        right = _pinned(
+            right, finishes.earliest(known.days.first, lambda days: days.first >= known.days.first), finishes
+        )
+    return left, right
+
+
+def _open(frame: Frame) -> Recurring | None:
+    return None if frame.fixed else frame.yearly or frame.monthly or frame.weekly
+
+
+def _pinned(frame: Frame, days: Days | None, recurring: Recurring) -> Frame:
+    if days is None:
+        return frame
+    return replace(frame, fixed=Fixed(days, recurring.kind), yearly=None, monthly=None, weekly=None)
+
+
+def _extent(frame: Frame, asked: Asked) -> Extent | None:
+    """Where a single frame lies."""
+    stretch = frame.stretch
+    if stretch:
+        exact = (stretch.centre, stretch.centre) if stretch.kind == "time" else (stretch.after, stretch.before)
+        return Extent(*exact, stretch.after, stretch.before, stretch.centre, stretch.kind)
+    found = frame.days(asked)
+    if frame.names_time and (found is None or found.days.length == 1):
+        if found is None and frame.names_days:
+            return None
+        return _time_extent(frame, found.days if found else None, asked)
+    return _days_extent(found, asked) if found else None
+
+
+def _days_extent(found: Fixed, asked: Asked) -> Extent:
+    begin, finish = asked.midnight(found.days.first), asked.midnight(found.days.end)
+    if found.centre is None:
+        return Extent(begin, finish, begin, finish, begin + (finish - begin) / 2, found.kind)
+    noon, _ = asked.instants(found.centre, 12 * 60)
+    return Extent(begin, finish, begin, finish, noon, found.kind)
+
+
+def _time_extent(frame: Frame, days: Days | None, asked: Asked) -> Extent | None:
+    """The time of the day that was named, or of the day on which it was last or will be next."""
+    choices = list(_choices(frame, days, asked))
+    now = asked.at.astimezone(UTC)
+    if days is None and asked.prefer == "past":
+        fitting = [choice for choice in choices if choice.begin <= now]
+    elif days is None:
+        fitting = [choice for choice in choices if choice.finish >= now]
+    else:
+        fitting = [choice for choice in choices if asked.prefer == "future" or choice.begin <= now]
+    return next(iter(fitting or choices), None)
+
+
+def _choices(frame: Frame, days: Days | None, asked: Asked) -> Iterator[Extent]:
+    """The times that may be meant, the likelier first."""
+    step = -1 if asked.prefer == "past" else 1
+    for offset in (0, step) if days is None else (0,):
+        day = (days or one_day(asked.today)).first + timedelta(offset)
+        yield _time_on(day, frame, asked)
+        if frame.clock and frame.part is None and frame.clock.usual != frame.clock.minute and asked.prefer == "past":
+            yield _time_on(day, replace(frame, clock=replace(frame.clock, open=False)), asked)
+
+
+def _time_on(day: date, frame: Frame, asked: Asked) -> Extent:
+    clock, part = frame.clock, frame.part
+    if clock:
+        minute = clock.within(part) if part else clock.usual
+        first, last = asked.instants(day, minute)
+        return Extent(first, last, first - HOUR, last + HOUR, first, "time")
+    assert part is not None  # noqa: S101 - a frame that names a time has one of the two
+    begin, finish = asked.instants(day, part.start)[0], asked.instants(day, part.end)[1]
+    return Extent(begin, finish, begin, finish, begin + (finish - begin) / 2, part.kind)

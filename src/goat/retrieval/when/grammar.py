@@ -1,0 +1,136 @@
+"""The compiled grammar: what each word may be, and a prefix tree of patterns over that.
+
+Patterns of all languages stand in one tree, so one walk per position finds the longest expression of any of them. No
+pattern repeats anything, so a walk looks at no more tokens than the longest pattern has elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from goat.retrieval.when.scan import Scanner, Token
+from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR, Value
+
+NOTHING = "nothing"
+"""The rule of everyday phrases: what it matches is no time, and no part of it is."""
+
+
+class Final(NamedTuple):
+    """The end of a pattern. `weak` needs company to count; a `mention` names a time without asking for it."""
+
+    rank: int
+    rule: str
+    names: tuple[str, ...]
+    language: str
+    weak: bool
+    mention: bool
+
+
+@dataclass(slots=True)
+class Node:
+    """A place in the tree of patterns."""
+
+    edges: dict[str, Node] = field(default_factory=dict)
+    finals: list[Final] = field(default_factory=list)
+
+
+class Longer(NamedTuple):
+    """A phrase of several words; `rest` are those after the first."""
+
+    key: str
+    value: Value | None
+    rest: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Word:
+    """What a word may be: steps of patterns with their values, starts of phrases, a mark, glue."""
+
+    steps: list[tuple[str, Value | None]] = field(default_factory=list)
+    phrases: list[Longer] = field(default_factory=list)
+
+
+class Step(NamedTuple):
+    """An edge that the text offers at a position: its key, its value, and the position after it."""
+
+    key: str
+    value: Value | None
+    end: int
+
+
+class Match(NamedTuple):
+    """A pattern found in the text: tokens `start` to `end`, and its readings, best first."""
+
+    start: int
+    end: int
+    readings: tuple[tuple[Final, tuple[Value, ...]], ...]
+
+
+Lattice = Sequence[Sequence[Step]]
+"""For each token the steps that the text offers from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The grammar of some languages. `elsewhere` holds phrases of a language that are everyday words in others."""
+
+    scanner: Scanner
+    words: Mapping[str, Word]
+    root: Node
+    elsewhere: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def lattice(self, tokens: Sequence[Token]) -> list[tuple[Step, ...]]:
+        """The steps that each token offers."""
+        return [self._steps(tokens, position) for position in range(len(tokens))]
+
+    def _steps(self, tokens: Sequence[Token], position: int) -> tuple[Step, ...]:
+        token = tokens[position]
+        after = position + 1
+        if token.kind in ("word", "sign"):
+            word = self.words.get(token.text)
+            if word is None:
+                return ()
+            steps = [Step(key, value, after) for key, value in word.steps]
+            for key, value, rest in word.phrases:
+                end = after + len(rest)
+                if end <= len(tokens) and all(tokens[after + i].text == part for i, part in enumerate(rest)):
+                    steps.append(Step(key, value, end))
+            return tuple(steps)
+        if isinstance(token.value, int):
+            return tuple(Step(key, token.value, after) for key in _classes_of(token.value, token.text))
+        return (Step(token.kind, token.value, after),) if token.value is not None else ()
+
+
+def _classes_of(number: int, written: str) -> list[str]:
+    """The classes of a number: any (int), a day of the month, an hour, a year (yyyy, year), or beyond any of them."""
+    classes = ["int"]
+    digits = len(written) if written[0].isdecimal() else len(str(number))
+    if number <= 31 and digits <= 2:
+        classes += ["day"] if number else []
+        classes += ["hour"] if number <= 24 else []
+    elif digits == 4:
+        classes += ["yyyy", "year"] if FIRST_YEAR <= number <= LAST_YEAR else ["distant"]
+    else:
+        classes += ["beyond"]
+    return classes
+
+
+def longest_match(root: Node, lattice: Lattice, start: int) -> Match | None:
+    """The longest pattern that begins at a token, with all its readings of that length."""
+    best_end = start
+    readings: list[tuple[Final, tuple[Value, ...]]] = []
+    walks: list[tuple[Node, int, tuple[Value, ...]]] = [(root, start, ())]
+    while walks:
+        node, position, values = walks.pop()
+        if node.finals and position >= best_end:
+            readings = readings if position == best_end else []
+            best_end = position
+            readings += [(final, values) for final in node.finals]
+        if position < len(lattice):
+            for key, value, end in lattice[position]:
+                child = node.edges.get(key)
+                if child is not None:
+                    walks.append((child, end, values if value is None else (*values, value)))
+    return Match(start, best_end, tuple(sorted(readings, key=lambda reading: reading[0].rank))) if readings else None

@@ -1,0 +1,103 @@
+"""Windows of time: what the expressions of a text mean where and when it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+
+from goat.retrieval.languages import likely_languages
+from goat.retrieval.when.asked import Asked, Order, Prefer
+from goat.retrieval.when.compose import Expression, counts, expressions
+from goat.retrieval.when.extents import extent_of
+from goat.retrieval.when.frames import Kind
+from goat.retrieval.when.grammar import Grammar
+from goat.retrieval.when.load import LANGUAGES, grammar_of
+from goat.retrieval.when.scan import Token
+
+_ORDERS: dict[str, Order] = {"en": "mdy", "ja": "ymd", "zh": "ymd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time that a text names: `after <= moment < before`, all times aware and in the owner's zone.
+
+    `text` is the part that was understood, at `span` of the whole. `centre` is the moment that was asked for, or the
+    middle. `explicit` is False where a month, a weekday, a season, a holiday or today is named without more: a hint of
+    when rather than a question about it.
+    """
+
+    after: datetime
+    before: datetime
+    text: str
+    span: tuple[int, int]
+    kind: Kind
+    centre: datetime
+    explicit: bool
+
+
+def find_windows(
+    text: str,
+    at: datetime,
+    zone: tzinfo,
+    prefer: Prefer = "past",
+    languages: Sequence[str] | None = None,
+    keep_future: bool | None = None,
+) -> list[Window]:
+    """The windows that a text names, in its order; none for a text that names no time.
+
+    `at` (aware) is when the text was written, `zone` where. An open date ("9 July", "Monday", "at three") is the last
+    one with `prefer="past"` and the next one with "future". What can only lie ahead ("tomorrow") is left out with
+    "past" unless `keep_future` is true.
+
+    `languages` are ISO 639-1 codes, by default all that there are; the first decides how 9/7/2026 is read (by default
+    day first). Raises `UnknownLanguage` for a code without a grammar and `ValueError` for a naive `at`; no text raises.
+    """
+    if at.tzinfo is None:
+        raise ValueError("The time at which a text was written needs a zone: pass an aware datetime.")
+    codes = tuple(languages) if languages is not None else LANGUAGES
+    order = _ORDERS.get(codes[0], "dmy") if languages else "dmy"
+    asked = Asked(at.astimezone(zone), zone, prefer, order)
+    grammar = grammar_of(codes)
+    tokens = grammar.scanner.tokens(text)
+    ahead = prefer == "future" if keep_future is None else keep_future
+    found: list[Window] = []
+    for one in expressions(grammar, grammar.lattice(tokens), asked):
+        if not _is_everyday(one, tokens, grammar):
+            windows = _windows(one, text, tokens, asked)
+            found += [window for window in windows if ahead or window.after.astimezone(UTC) <= asked.at]
+    return [window for place, window in enumerate(found) if not place or not _same(window, found[place - 1])]
+
+
+def _windows(one: Expression, text: str, tokens: Sequence[Token], asked: Asked) -> list[Window]:
+    """The window of an expression; two where it looks like a range and none lies between its ends."""
+    extent = extent_of(one, asked)
+    if extent is None and one.to:
+        alone = [part for part in (replace(one, to=None), one.to) if counts(part)]
+        return [window for part in alone for window in _windows(part, text, tokens, asked)]
+    if extent is None:
+        return []
+    start, end = tokens[one.start].start, tokens[(one.to or one).end - 1].end
+    after, before, centre = (asked.local(moment) for moment in (extent.after, extent.before, extent.centre))
+    explicit = one.frame.explicit or one.to is not None or bool(one.marks)
+    return [Window(after, before, text[start:end], (start, end), extent.kind, centre, explicit)]
+
+
+def _same(window: Window, other: Window) -> bool:
+    return (other.after, other.before) == (window.after, window.before)
+
+
+def _is_everyday(one: Expression, tokens: Sequence[Token], grammar: Grammar) -> bool:
+    """Whether it stands alone, is an everyday word of another language, and the text is rather in that one.
+
+    "hier" is yesterday in French and here in German: the function words around it decide.
+    """
+    if one.language is None or one.to or one.marks:
+        return False
+    words = ["#" if token.value is not None else token.text for token in tokens[one.start : one.end]]
+    others = grammar.elsewhere.get((one.language, " ".join(words)))
+    if not others:
+        return False
+    around = [token.text for token in (*tokens[: one.start], *tokens[one.end :]) if token.kind == "word"]
+    likely = likely_languages(around)
+    return one.language not in likely and any(other in likely for other in others)
