@@ -4,23 +4,25 @@
     python scripts/make_token_pieces.py
 
 A piece is worth the times that it is used, itself or inside of another, when the words of many languages are encoded,
-each as often as it occurs. The worthiest stay. A missing piece costs its words more pieces, so counts err upwards; where
-a word nevertheless came out too short, the pieces of its true encoding are added.
+each as often as it occurs. The worthiest stay. A missing piece costs its words more pieces, so counts err upwards;
+where a word nevertheless came out too short, the pieces of its true encoding are added.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import toktok
 import wordfreq
 
-from goat.adapters.tokens_estimate import RANKS_AN_OCTAVE, merge, pack_pieces, split_words
+from goat.adapters.tokens_estimate import RANKS_AN_OCTAVE, merge, split_words
 
 TARGET = Path(__file__).parent.parent / "src/goat/adapters/data/token_pieces.bin"
 PIECES = 33_000
@@ -33,13 +35,48 @@ FORMS = ((" {}", str.lower, 0.75), (" {}", str.capitalize, 0.12), ("{}", str.cap
 """How a word stands in a text, and how often."""
 
 CODE_WEIGHT, SIGNS_WEIGHT, LETTERS_WEIGHT = 0.5, 0.3, 0.01
-SIGNS = (
-    "。|、|，|：|；|！|？|「|」|『|』|（|）|《|》|“|”|…|～|ー|・|。\n|！\n|？\n|．|、「|」、|。」| “|„|”,|”.| „|«|»|’|‘|،|؟|؛|।|¿| ¿|¡| ¡|"
-    ".|,|!|?|:|;|...| -| –| —|-|.\n|,\n|!\n|?\n|:\n|.\n\n|:\n\n|\n|\n\n|  |    |        |\n    |\n        | (|)|).|),"
-    '| "|"|".|\'| \'|*|**| **|**:|##|###|```| `|`|`.| >| \\| =| ==| +| /|/|://|www|.com|.org|.py|&|%| %|€| €|$| $|°|()|():'
-    "|[]|{}|->| =>|_|__|~|^|@|#| #|😀|😂|😊|😍|👍|🙏|❤|❤️|🎉|🔥|😢|😭|🤔|✅|🚀|🎂|☀|☀️|🐱|🐶|👋|🙂|😉|😅| 😀| 😂| 😊| 👍| 🎉"
-).split("|")
-"""Punctuation, line ends, code and emoji as they follow words."""
+SIGNS = ".,!?:;-–—…()[]{}\"'“”„«»’‘*#`>=+/&%€$°_~^@|\\¿¡،؟؛।。、，：；！？「」『』（）《》～ー・．"
+EMOJI = "😀😂😊😍👍🙏❤🎉🔥😢😭🤔✅🚀🎂☀🐱🐶👋🙂😉😅"
+SEQUENCES = (
+    *(
+        "...",
+        ".\n\n",
+        ":\n\n",
+        "?\n\n",
+        "\n",
+        "\n\n",
+        "  ",
+        "    ",
+        "\n    ",
+        "\n        ",
+        ").",
+        "),",
+        '".',
+        '",',
+        "”.",
+        "”,",
+    ),
+    *(
+        "**",
+        " **",
+        "**:",
+        "##",
+        "###",
+        "```",
+        "`.",
+        "://",
+        "www",
+        ".com",
+        ".org",
+        "()",
+        "():",
+        "->",
+        " =>",
+        " ==",
+        "__",
+    ),
+    *("、「", "」、", "。」", "❤️", "☀️"),
+)
 
 
 class Vocabulary:
@@ -49,7 +86,7 @@ class Vocabulary:
         encoding = toktok._encoding("cl100k_base")
         self.ranks = {piece: encoding.encode_single_token(piece) for piece in encoding.token_byte_values()}
 
-    @lru_cache(maxsize=None)  # noqa: B019 - one object, as long as the program
+    @cache  # noqa: B019 - one object, as long as the program
     def closure(self, piece: bytes) -> frozenset[bytes]:
         """The piece and all that it is merged from, single bytes left out."""
         if len(piece) == 1:
@@ -94,6 +131,13 @@ def code() -> Iterator[tuple[str, float]]:
             yield word, 1.0
 
 
+def signs() -> Iterator[tuple[str, float]]:
+    """Punctuation, line ends and emoji as they stand around words."""
+    for sign in [*SIGNS, *EMOJI]:
+        yield from ((sign, 1.0), (f" {sign}", 1.0), (f"{sign}\n", 0.3))
+    yield from ((sequence, 1.0) for sequence in SEQUENCES)
+
+
 def letters(vocabulary: Vocabulary) -> Iterator[tuple[str, float]]:
     """Every single character in the vocabulary, alone and after a space, so that no script is left to its bytes."""
     for piece in vocabulary.ranks:
@@ -108,14 +152,13 @@ def main() -> None:
     others = sorted(set(wordfreq.available_languages("small")) - set(MAIN))
     words = [(list(words_of(language, MAIN_WORDS)), 1.0) for language in MAIN]
     words += [(list(words_of(language, OTHER_WORDS)), OTHER_WEIGHT) for language in others]
-    signs = ((sign, 1.0) for sign in SIGNS)
-    rest = [(code(), CODE_WEIGHT), (signs, SIGNS_WEIGHT), (letters(vocabulary), LETTERS_WEIGHT)]
+    rest = [(code(), CODE_WEIGHT), (signs(), SIGNS_WEIGHT), (letters(vocabulary), LETTERS_WEIGHT)]
     total: Counter[bytes] = Counter()
     for source, weight in [*words, *rest]:
         total.update(worth(vocabulary, source, weight))
     chosen = {piece for piece, _ in total.most_common(PIECES) if len(piece) <= LONGEST_PIECE}
     mend(vocabulary, chosen, {word for source, _ in words for word, _ in source})
-    packed = pack_pieces({piece: rounded(vocabulary.ranks[piece]) for piece in chosen})
+    packed = pack({piece: rounded(vocabulary.ranks[piece]) for piece in chosen})
     TARGET.write_bytes(packed)
     print(f"{len(chosen)} pieces, {len(packed)} bytes")
 
@@ -128,6 +171,17 @@ def mend(vocabulary: Vocabulary, chosen: set[bytes], words: Iterable[str]) -> No
             true = merge(part.encode(), vocabulary.ranks)
             if len(merge(part.encode(), ranks)) < len(true):
                 chosen.update(*(vocabulary.closure(piece) for piece in true if len(piece) <= LONGEST_PIECE))
+
+
+def pack(pieces: Mapping[bytes, int]) -> bytes:
+    """The bytes that `tokens_estimate.read_pieces` reads."""
+    data = bytearray(len(pieces).to_bytes(4, "little"))
+    before = b""
+    for piece in sorted(pieces):
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, piece, strict=False)))
+        data += bytes([shared * 16 + len(piece) - shared]) + piece[shared:]
+        before = piece
+    return zlib.compress(bytes(data) + bytes(pieces[piece] for piece in sorted(pieces)), 9)
 
 
 def rounded(rank: int) -> int:

@@ -139,9 +139,7 @@ async def open_app(settings: Settings, home: Path, show: Callable[[Notice], None
         yield app
 
 
-async def _embedded(
-    settings: Settings, home: Path, show: Callable[[Notice], None], stack: AsyncExitStack
-) -> Backends:
+async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], None], stack: AsyncExitStack) -> Backends:
     """The backends that need no server, opened on the stack."""
     from goat.adapters.clock_system import SystemClock
     from goat.adapters.home_folder import HomeFolder

@@ -121,6 +121,15 @@ async def test_writes_follow_one_another_on_one_thread_and_reads_on_another(data
     assert await read_words(database) == [str(number) for number in range(50)]
 
 
+async def test_two_databases_on_one_file_lose_no_read_modify_write(tmp_path: Path) -> None:
+    def next_word(connection: Connection) -> None:
+        add(str(len(words(connection))))(connection)
+
+    async with database_in(tmp_path) as one, database_in(tmp_path) as other:
+        await asyncio.gather(*(database.write("Journal", next_word) for database in (one, other) * 50))
+        assert await read_words(one) == await read_words(other) == [str(number) for number in range(100)]
+
+
 async def test_a_cancelled_caller_does_not_stop_a_transaction_half_way(database: Database) -> None:
     started, finish = threading.Event(), threading.Event()
 

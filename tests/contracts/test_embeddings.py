@@ -141,6 +141,8 @@ async def test_a_large_model_is_stored_read_and_dropped_whole(embeddings: Embedd
     assert len(await embeddings.get("e5", "ana", range(5_301))) == 5_301
     await embeddings.drop("e5")
     assert await embeddings.get("e5", "ana", range(5_301)) == {}
+    await embeddings.put("e5", [row(7, vector)], cursor=1)
+    assert set(await embeddings.get("e5", "ana", range(5_301))) == {7}
 
 
 async def test_concurrent_puts_are_all_kept(embeddings: Embeddings) -> None:

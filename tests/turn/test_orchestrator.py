@@ -6,8 +6,11 @@ import asyncio
 
 import pytest
 
+from goat.adapters.lexical_memory import MemoryLexicalIndex
+from goat.adapters.vector_memory import MemoryVectorIndex
+from goat.app import App
 from goat.errors import MessageRefused, ModelError
-from goat.records.episodes import Role
+from goat.records.episodes import Incoming, Role
 from goat.records.memory import ThreadState
 from goat.records.models import Reply
 from goat.settings import Settings
@@ -17,6 +20,10 @@ from goat.testing.clock import FakeClock
 from goat.testing.faults import Away, Counted, Hanging
 from goat.testing.models import ScriptedModel
 from goat.testing.observer import KeepingObserver
+
+
+def incoming(app: App, text: str, chat: str = "test") -> Incoming:
+    return Incoming("admin", chat, text, app.backends.clock.now(), source="test")
 
 
 def prompt_of(model: ScriptedModel, number: int = -1) -> list[tuple[str, str]]:
@@ -59,7 +66,7 @@ async def test_f_b20_the_first_message_of_a_chat_finds_what_another_chat_of_its_
         await say(app, "my passport is in the green drawer", chat="one")
         result = await say(app, "passport?", chat="two")
     assert [found.episode.text for found in result.recalled] == ["my passport is in the green drawer"]
-    assert result.record is not None
+    assert result.record
     assert result.record.served_by == "reflex"
 
 
@@ -72,28 +79,31 @@ async def test_the_rest_of_a_recalled_exchange_comes_with_it() -> None:
 
 
 async def test_a_warm_turn_searches_nothing_and_is_served_from_the_held_list() -> None:
-    lexical = Counted(Away("LexicalIndex"))
-    async with memory_app() as app:
+    lexical, vectors = Counted(MemoryLexicalIndex()), Counted(MemoryVectorIndex())
+    async with memory_app(lexical=lexical, vectors=vectors) as app:
         await say(app, "the boiler needs water every week", chat="notes")
         first = await say(app, "when does the boiler need water")
-        searches = Counted(app.backends.lexical)
-        app.memory._retriever._lexical = searches  # type: ignore[assignment]
-        result = await app.orchestrator.run(_incoming(app, "when does the boiler need water"))
-        in_turn = searches.calls["search"]
+        searched = lexical.calls["search"], vectors.calls["search"]
+        result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
+        assert (lexical.calls["search"], vectors.calls["search"]) == searched
         await app.settled()
-    assert lexical.calls == {}
-    assert first.record is not None and first.record.state == ThreadState.COLD
-    assert result.record is not None and result.record.state == ThreadState.WARM
-    assert result.record.served_by == "held"
-    assert in_turn == 0
+        assert lexical.calls["search"] > searched[0]
+    assert first.record
+    assert first.record.state == ThreadState.COLD
+    assert result.record
+    assert (result.record.state, result.record.served_by) == (ThreadState.WARM, "held")
+    assert [found.episode.text for found in result.recalled] == ["the boiler needs water every week"]
 
 
 async def test_reflex_never_makes_no_search_in_any_turn() -> None:
-    async with memory_app(Settings(recall=RecallSettings(reflex="never"))) as app:
-        await say(app, "the boiler needs water every week", chat="notes")
-        result = await say(app, "when does the boiler need water")
-    assert result.record is not None
-    assert result.record.served_by == "nothing"
+    lexical, vectors = Counted(MemoryLexicalIndex()), Counted(MemoryVectorIndex())
+    settings = Settings(recall=RecallSettings(reflex="never"))
+    async with memory_app(settings, lexical=lexical, vectors=vectors) as app:
+        for text in ("the boiler needs water", "passport?", "when does the boiler need water"):
+            before = lexical.calls["search"], vectors.calls["search"]
+            await app.orchestrator.run(incoming(app, text))
+            assert (lexical.calls["search"], vectors.calls["search"]) == before
+            await app.settled()
 
 
 async def test_held_results_that_went_stale_are_searched_again() -> None:
@@ -102,15 +112,9 @@ async def test_held_results_that_went_stale_are_searched_again() -> None:
         await say(app, "when does the boiler need water")
         app.backends.clock.move(3601)
         result = await say(app, "when does the boiler need water")
-    assert result.record is not None
+    assert result.record
     assert result.record.state == ThreadState.WARM
     assert result.record.served_by == "reflex"
-
-
-def _incoming(app, text):  # type: ignore[no-untyped-def]
-    from goat.records.episodes import Incoming
-
-    return Incoming("admin", "test", text, app.backends.clock.now(), source="test")
 
 
 @pytest.mark.parametrize("port", ["lexical", "vectors", "embeddings", "working", "permanent"])
@@ -124,29 +128,18 @@ async def test_the_reply_comes_while_a_backend_is_away(port: str) -> None:
 @pytest.mark.parametrize("port", ["lexical", "vectors"])
 async def test_the_reply_comes_while_a_search_port_hangs(port: str) -> None:
     settings = Settings(recall=RecallSettings(deadline_ms=50))
-    async with memory_app(settings) as app:
-        await say(app, "the boiler needs water every week", chat="notes")
-        setattr(app.memory._retriever, f"_{port}", Hanging())
-        app.memory._retriever._groups = _groups_over(app, port)
-        result = await app.orchestrator.run(_incoming(app, "when does the boiler need water"))
-    assert result.text == "All right."
-    assert result.record is not None
+    async with memory_app(settings, **{port: Hanging()}) as app:
+        result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
+        again = await app.orchestrator.run(incoming(app, "what about the passport?"))
+    assert (result.text, again.text) == ("All right.", "All right.")
+    assert result.record
     assert result.record.cut_by_deadline
-
-
-def _groups_over(app, port):  # type: ignore[no-untyped-def]
-    from goat.retrieval.gather import candidate_groups
-
-    hanging = Hanging()
-    lexical = hanging if port == "lexical" else app.backends.lexical
-    vectors = hanging if port == "vectors" else app.backends.vectors
-    return candidate_groups(lexical, vectors)
 
 
 async def test_memory_26_what_was_just_said_is_found_in_the_very_next_turn() -> None:
     async with memory_app() as app:
-        await app.orchestrator.run(_incoming(app, "the alarm code is 7714-QX"))
-        result = await app.orchestrator.run(_incoming(app, "what is the alarm code?"))
+        await app.orchestrator.run(incoming(app, "the alarm code is 7714-QX"))
+        result = await app.orchestrator.run(incoming(app, "what is the alarm code?"))
     assert "the alarm code is 7714-QX" in [found.episode.text for found in result.recalled]
 
 
@@ -236,7 +229,7 @@ async def test_a_cancelled_turn_keeps_the_message_and_the_next_one_is_answered()
             return await super().reply(request, on_text)
 
     async with memory_app(model=SlowOnce(["fine"])) as app:
-        turn = asyncio.create_task(app.orchestrator.run(_incoming(app, "first")))
+        turn = asyncio.create_task(app.orchestrator.run(incoming(app, "first")))
         await started.wait()
         turn.cancel()
         await asyncio.wait([turn])
@@ -258,9 +251,9 @@ async def test_turns_of_one_chat_run_one_at_a_time_and_in_order_while_other_chat
 
     model = Gated([lambda request: f"re {request.question}"])
     async with memory_app(model=model) as app:
-        slow = [asyncio.create_task(_turn(app, "slow", text)) for text in ("one", "two")]
+        slow = [asyncio.create_task(app.orchestrator.run(incoming(app, text, "slow"))) for text in ("one", "two")]
         await asyncio.sleep(0)
-        other = await _turn(app, "other", "hi")
+        other = await app.orchestrator.run(incoming(app, "hi", "other"))
         assert not any(task.done() for task in slow)
         gate.set()
         replies = [(await task).text for task in slow]
@@ -270,12 +263,6 @@ async def test_turns_of_one_chat_run_one_at_a_time_and_in_order_while_other_chat
     contents = [message.content for message in second.messages]
     assert any(content.endswith("one") for content in contents)
     assert "re one" in contents
-
-
-async def _turn(app, chat, text):  # type: ignore[no-untyped-def]
-    from goat.records.episodes import Incoming
-
-    return await app.orchestrator.run(Incoming("admin", chat, text, app.backends.clock.now(), source="test"))
 
 
 async def test_both_messages_of_an_exchange_get_its_topic() -> None:

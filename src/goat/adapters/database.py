@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -47,7 +46,7 @@ def _nothing(connection: Connection) -> None:
 
 
 class Database:
-    """Opens the file when entered, closes it when left.
+    """Opens the file when entered, closes it when left; it is entered once.
 
     `prepare` gets the writing connection at opening, outside a transaction, to bring the tables up to date; what it
     raises ends the opening. `backups` is the folder that the sentence about a damaged file points to. `busy_timeout`
@@ -73,7 +72,7 @@ class Database:
         with self._translated("Journal"):
             require_sqlite(sqlite3.sqlite_version_info)
             try:
-                await asyncio.to_thread(self._create)
+                await self._writer.call(self._create)
                 await self._writer.open()
                 await self._writer.run(self._prepare)
                 await self._reader.open()
@@ -83,9 +82,7 @@ class Database:
         self._opened = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         self._opened = False
         with self._translated("Journal"):
             await self._close(last=_checkpoint)
@@ -187,23 +184,23 @@ class _Worker:
         self._connection: Connection | None = None
 
     async def open(self) -> None:
-        await self._call(self._connect)
+        await self.call(self._connect)
 
     async def run(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn` outside a transaction."""
-        return await self._call(lambda: fn(self._require()))
+        return await self.call(lambda: fn(self._require()))
 
     async def transact(self, fn: Callable[[Connection], T]) -> T:
-        return await self._call(lambda: self._in_transaction(fn))
+        return await self.call(lambda: self._in_transaction(fn))
 
     async def close(self, last: Callable[[Connection], object] = _nothing) -> None:
         """After the calls that wait, run `last` on the connection if it was opened, close it, and end the thread."""
         try:
-            await self._call(lambda: self._disconnect(last))
+            await self.call(lambda: self._disconnect(last))
         finally:
             self._thread.shutdown(wait=False)
 
-    async def _call(self, fn: Callable[[], T]) -> T:
+    async def call(self, fn: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, fn)
 
     def _connect(self) -> None:

@@ -33,13 +33,13 @@ class _Model:
 
 
 class MemoryArchive:
-    """What the three ports over it share. Episodes stand in the order of their ids; `seqs` holds their changes."""
+    """What the three ports over it share. The episode with id `n` stands at `n - 1`; `seqs` holds its newest change."""
 
     def __init__(self) -> None:
         self.episodes: list[Episode] = []
         self.seqs: dict[int, int] = {}
         self.head = 0
-        self.delivered: dict[tuple[str, str, str], Episode] = {}
+        self.delivered: dict[tuple[str, str, str], int] = {}
         self.passages: dict[int, tuple[Passage, ...]] = {}
         self.next_ord: Counter[str] = Counter()
         self.pending: dict[int, Outgoing] = {}
@@ -63,17 +63,17 @@ class MemoryJournal:
         """Take in the episodes, the replies and the topics."""
         if outgoing and not episodes:
             raise ValueError("an outgoing reply needs an episode that it carries")
-        appended = [self._append_one(new) for new in episodes]
         self._assign({new.owner for new in episodes}, topics or {})
+        appended = [self._append_one(new, topics or {}) for new in episodes]
         if outgoing and not appended[-1].duplicate:
             for reply in outgoing:
                 self._send(reply, appended[-1].episode.id)
         return appended
 
-    def _append_one(self, new: NewEpisode) -> Appended:
+    def _append_one(self, new: NewEpisode, topics: Mapping[str, str]) -> Appended:
         delivery = None if new.key is None else (new.owner, new.source, new.key)
         if delivery in self._archive.delivered:
-            return Appended(self._archive.delivered[delivery], duplicate=True)
+            return Appended(self._archive.episodes[self._archive.delivered[delivery] - 1], duplicate=True)
         episode = Episode(
             id=len(self._archive.episodes) + 1,
             uid=uuid.uuid4().hex,
@@ -84,7 +84,7 @@ class MemoryJournal:
             at=new.at.astimezone(UTC),
             exchange_id=new.exchange_id,
             speaker=new.speaker,
-            topic_id=new.topic_id,
+            topic_id=new.topic_id or topics.get(new.exchange_id, ""),
             tags=tuple(new.tags),
             source=new.source,
             key=new.key,
@@ -98,7 +98,7 @@ class MemoryJournal:
         self._archive.episodes.append(episode)
         self._change(episode.id)
         if delivery is not None:
-            self._archive.delivered[delivery] = episode
+            self._archive.delivered[delivery] = episode.id
         return Appended(episode, duplicate=False)
 
     def _assign(self, owners: set[str], topics: Mapping[str, str]) -> None:
@@ -137,9 +137,7 @@ class MemoryJournal:
         """The next changes of all owners, by `seq`."""
         seqs = self._archive.seqs
         newer = sorted((e for e in self._archive.episodes if seqs[e.id] > after), key=lambda e: seqs[e.id])
-        return [
-            Change(seqs[e.id], e.owner, e.id, e, self._archive.passages[e.id]) for e in newer[: max(limit, 0)]
-        ]
+        return [Change(seqs[e.id], e.owner, e.id, e, self._archive.passages[e.id]) for e in newer[: max(limit, 0)]]
 
     async def head(self) -> int:
         """The `seq` of the newest change."""

@@ -84,7 +84,7 @@ class MemoryLexicalIndex:
         best = sum(weights.values())
         if not best:
             nothing = np.zeros(len(near.ords), np.float32)
-            return LexicalFeatures(nothing, nothing.copy())
+            return LexicalFeatures(nothing, nothing.copy(), 0.0)
         mean_length = sum(document.length for document in documents.values()) / len(documents)
         sessions = _sessions(documents.values())
         of_session = _bm25(
@@ -97,6 +97,7 @@ class MemoryLexicalIndex:
         return LexicalFeatures(
             passage=np.array([score / (2.0 * best) for score in passage], np.float32),
             session=np.array([min(score / (2.2 * best), 1.0) for score in session], np.float32),
+            coverage=best / (best + (len(set(terms)) - len(weights)) * idf(len(documents), 0)),
         )
 
     async def clear(self) -> None:

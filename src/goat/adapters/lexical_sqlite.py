@@ -111,10 +111,7 @@ class SqliteLexicalIndex:
     async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
         fetched = await self._fetch(owner, terms)
-        if not fetched.postings or not len(near.ords):
-            nothing = np.zeros(len(near.ords), np.float32)
-            return LexicalFeatures(nothing, nothing.copy())
-        return await asyncio.to_thread(_features, fetched.columns.view(), fetched.postings, near)
+        return await asyncio.to_thread(_features, fetched, near)
 
     async def clear(self) -> None:
         """See `LexicalIndex.clear`. What the filters of the vector index need stays."""
@@ -242,15 +239,21 @@ def _around(view: PassageView, rows: Ords, reach: int) -> NDArray[np.int64]:
     return around
 
 
-def _features(view: PassageView, postings: list[Postings], near: Neighbourhood) -> LexicalFeatures:
-    lists = [(ords, tf) for ords, tf in _unpacked(postings, view) if len(ords)]
+def _features(fetched: _Fetched, near: Neighbourhood) -> LexicalFeatures:
+    view = fetched.columns.view()
+    lists = [(ords, tf) for ords, tf in _unpacked(fetched.postings, view) if len(ords)]
     best = sum(idf(view.totals.documents, len(ords)) for ords, _ in lists)
     if not best:
         nothing = np.zeros(len(near.ords), np.float32)
-        return LexicalFeatures(nothing, nothing.copy())
+        return LexicalFeatures(nothing, nothing.copy(), 0.0)
     passage = _passage_scores(view, lists, near.around) / (2.0 * best)
     session = _session_scores(view, lists, near.ords) / (2.2 * best)
-    return LexicalFeatures(passage.astype(np.float32), np.minimum(session, 1).astype(np.float32))
+    unknown = (len(fetched.terms) - len(lists)) * idf(view.totals.documents, 0)
+    return LexicalFeatures(
+        passage=passage.astype(np.float32),
+        session=np.minimum(session, 1).astype(np.float32),
+        coverage=best / (best + unknown),
+    )
 
 
 def _passage_scores(

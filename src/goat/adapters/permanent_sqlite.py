@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, insert, select, update
 
 from goat.adapters.database import Database
 from goat.adapters.journal.names import Names
-from goat.adapters.journal.schema import AnyRow, fact, identity, owner
+from goat.adapters.journal.schema import fact, identity, owner
 from goat.records.memory import Fact
 
 _FACT = select(fact.c.key, fact.c.value, fact.c.since, fact.c.until, fact.c.source_episode).join(
@@ -96,11 +97,11 @@ class SqlitePermanentStore:
         await self._db.write(supersede)
 
 
-def _fact(row: AnyRow) -> Fact:
+def _fact(row: Row[*tuple[Any, ...]]) -> Fact:
     return Fact(row.key, row.value, row.since, row.until, row.source_episode)
 
 
-def _end(connection: Connection, table: Table, current: AnyRow | None, at: datetime) -> bool:
+def _end(connection: Connection, table: Table, current: Row[*tuple[Any, ...]] | None, at: datetime) -> bool:
     """Give a current row its end; False when there is no row."""
     if current is None:
         return False

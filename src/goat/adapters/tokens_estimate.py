@@ -11,7 +11,6 @@ Newer vocabularies (o200k_base, those of DeepSeek and Qwen) hold more pieces, so
 
 from __future__ import annotations
 
-import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -49,7 +48,7 @@ class EstimatedTokens:
 
     def count(self, text: str) -> int:
         """The number of tokens, 0 for an empty text; time is linear in the length of the text."""
-        return sum(map(self._cost, _WORD.findall(text)))
+        return sum(map(self._cost, split_words(text)))
 
     @cached_property
     def _ranks(self) -> Mapping[bytes, int]:
@@ -106,14 +105,3 @@ def read_pieces(packed: bytes) -> dict[bytes, int]:
         pieces[piece] = rank
         at += 1 + further
     return pieces
-
-
-def pack_pieces(pieces: Mapping[bytes, int]) -> bytes:
-    """The file's bytes for pieces and their ranks (0 to 255); no piece has more than 15 bytes."""
-    data = bytearray(len(pieces).to_bytes(4, "little"))
-    before = b""
-    for piece in sorted(pieces):
-        shared = len(os.path.commonprefix([before, piece]))
-        data += bytes([shared * 16 + len(piece) - shared]) + piece[shared:]
-        before = piece
-    return zlib.compress(bytes(data) + bytes(pieces[piece] for piece in sorted(pieces)), 9)

@@ -9,11 +9,8 @@ from goat.memory.facade import FULL_ARCHIVE
 from goat.records.episodes import NewEpisode, Role
 from goat.retrieval.passages import split_passages
 
-SYLLABLES = (
-    "ba be bi bo bu da de di do du fa fe fi fo ga ge gi go ka ke ki ko la le li lo lu ma me mi mo mu na ne ni no "
-    "pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo za ze zi zo"
-).split()
-COMMON = "the a to and of in is it that for on with was my you we are this have at be not but they what".split()
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+COMMON = ("the", "a", "to", "and", "of", "in", "is", "it", "that", "for", "on", "with", "was", "my", "you", "we", "not")
 TAIL = 30_000
 """Distinct rare words; their use falls off as 1 / rank."""
 

@@ -74,8 +74,6 @@ def show(console: Console, title: str, figures: Sequence[Figure]) -> None:
 
 def write_json(path: Path, bench: str, figures: Sequence[Figure]) -> None:
     """Write the figures as one JSON document."""
-    rows = [
-        {"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal, "met": f.met} for f in figures
-    ]
+    rows = [{"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal, "met": f.met} for f in figures]
     document = {"bench": bench, "machine": machine(), "figures": rows}
     path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

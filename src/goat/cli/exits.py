@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from goat.errors import GoatError, HomeError, ModelError, SettingsError
+from typer import TyperException
+
+from goat.errors import HomeError, ModelError, SettingsError
 
 OK = 0
 FAILED = 1
@@ -13,10 +15,10 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def code_for(failure: GoatError) -> int:
+def code_for(failure: Exception) -> int:
     """The exit code that tells a script what kind of error it was."""
     match failure:
-        case SettingsError():
+        case SettingsError() | TyperException():
             return USAGE
         case HomeError():
             return HOME

@@ -17,8 +17,8 @@ from goat.cli.session import (
     JsonOption,
     OwnerOption,
     consoles,
+    notices_to,
     read_settings,
-    show_notice,
 )
 from goat.errors import MessageRefused
 from goat.records.search import Recall, Recalled
@@ -43,7 +43,7 @@ def search(
 
 async def _search(loaded: Loaded, owner: str, query: str, limit: int, explain: bool, as_json: bool) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
         recall = await app.memory.search(owner, query, app.backends.clock.now(), limit)
         if as_json:
             print_json(out, recall)

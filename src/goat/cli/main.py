@@ -61,23 +61,26 @@ def run(arguments: Sequence[str]) -> int:
     err = Console(stderr=True)
     try:
         outcome = app(list(arguments), standalone_mode=False)
-        return outcome if isinstance(outcome, int) else exits.OK
-    except typer.TyperException as wrong:
-        err.print(f"{wrong.format_message()} `goat --help` shows how it is used.", style="red", markup=False)
-        return exits.USAGE
-    except GoatError as failure:
-        err.print(str(failure), style="red", markup=False, highlight=False, soft_wrap=True)
-        return exits.code_for(failure)
+    except BrokenPipeError:
+        return exits.OK  # whoever read the output has seen enough
+    except Terminated:
+        return exits.TERMINATED
     except (KeyboardInterrupt, typer.Abort):
         err.print("Interrupted. What was sent is kept.", style="dim")
         return exits.INTERRUPTED
-    except Terminated:
-        return exits.TERMINATED
-    except BrokenPipeError:
-        return exits.OK
+    except (GoatError, typer.TyperException) as failure:
+        err.print(_told(failure), style="red", markup=False, highlight=False, soft_wrap=True)
+        return exits.code_for(failure)
     except Exception as fault:  # noqa: BLE001 - the last place before the person; the traceback goes into a file
         err.print(_crash_report(fault), style="red", markup=False, highlight=False, soft_wrap=True)
         return exits.FAILED
+    return outcome if isinstance(outcome, int) else exits.OK
+
+
+def _told(failure: GoatError | typer.TyperException) -> str:
+    if isinstance(failure, GoatError):
+        return str(failure)
+    return f"{failure.format_message()} `goat --help` shows how it is used."
 
 
 def _crash_report(fault: Exception) -> str:

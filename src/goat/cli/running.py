@@ -8,7 +8,6 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-
 T = TypeVar("T")
 
 
@@ -40,5 +39,3 @@ async def _with_sigterm(work: Coroutine[Any, Any, T]) -> T:
         task.cancel()
         await asyncio.wait([task])
         raise
-
-

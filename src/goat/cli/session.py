@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +35,14 @@ def read_settings(home: Path | None, config: Path | None) -> Loaded:
     return load({"home": home}, environ=os.environ, cwd=Path.cwd(), config=config)
 
 
-def show_notice(err: Console, notice: Notice) -> None:
-    """Print a notice as one quiet line."""
-    err.print(f"{notice.subject}: {notice.text}", style="yellow", markup=False, highlight=False)
+def notices_to(err: Console) -> Callable[[Notice], None]:
+    """Print each notice as one quiet line, and the same one only once."""
+    shown: set[tuple[str, str]] = set()
+
+    def show(notice: Notice) -> None:
+        if (notice.subject, notice.text) not in shown:
+            shown.add((notice.subject, notice.text))
+            told = f"{notice.subject}: {notice.text}"
+            err.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+    return show

@@ -17,8 +17,8 @@ from goat.cli.session import (
     JsonOption,
     OwnerOption,
     consoles,
+    notices_to,
     read_settings,
-    show_notice,
 )
 from goat.settings import Loaded
 
@@ -33,7 +33,7 @@ def status(
 
 async def _status(loaded: Loaded, owner: str, as_json: bool) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
         lines = await _facts(app, loaded, owner)
     if as_json:
         out.file.write(json.dumps(lines, ensure_ascii=False, indent=2) + "\n")
@@ -75,7 +75,7 @@ def reindex(home: HomeOption = None, config: ConfigOption = None) -> None:
 
 async def _reindex(loaded: Loaded) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
         head = await app.backends.journal.head()
         with _progress(err) as progress:
             await app.memory.archive.rebuild(_Bars(progress).show)

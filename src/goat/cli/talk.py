@@ -10,7 +10,7 @@ import typer
 from goat.app import App, open_app
 from goat.cli import exits
 from goat.cli.running import run_to_end
-from goat.cli.session import ConfigOption, HomeOption, OwnerOption, consoles, read_settings, show_notice
+from goat.cli.session import ConfigOption, HomeOption, OwnerOption, consoles, notices_to, read_settings
 from goat.interfaces.terminal import Terminal, piped_lines, typed_messages
 from goat.settings import Loaded
 
@@ -28,10 +28,11 @@ def chat(owner: OwnerOption = None, home: HomeOption = None, config: ConfigOptio
 
 async def _chat(loaded: Loaded, owner: str | None) -> bool:
     out, err = consoles()
+    show = notices_to(err)
     interactive = sys.stdin.isatty() and out.is_terminal
-    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+    async with open_app(loaded.settings, loaded.home, show) as app:
         for notice in loaded.notices:
-            show_notice(err, notice)
+            show(notice)
         terminal = Terminal(app, owner or loaded.settings.admin, out, err)
         await terminal.show_undelivered()
         if not interactive:
@@ -61,7 +62,5 @@ def ask(
 
 async def _ask(loaded: Loaded, owner: str | None, chat_name: str, text: str) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, lambda notice: show_notice(err, notice)) as app:
+    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
         await Terminal(app, owner or loaded.settings.admin, out, err, chat_name).turn(text)
-
-

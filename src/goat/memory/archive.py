@@ -1,8 +1,8 @@
 """The archive: the journal first, and the indexes that follow it.
 
 The lexical index follows within the call that archives a message, so that the very next search finds it. Embedding
-takes longer; it follows in the background, and a passage without a vector is found by its words meanwhile. Each follower
-keeps a cursor, so a killed process goes on where its followers stood.
+takes longer; it follows in the background, and a passage without a vector is found by its words meanwhile. Each
+follower keeps a cursor, so a killed process goes on where its followers stood.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from goat.retrieval.terms import analyse, is_short_question
 
 BATCH = 256
 """Changes that a follower takes in one step of the lexical index."""
+
+FOLLOW_SECONDS = 2.0
+"""How long an append waits for the lexical index; one that hangs is not waited for again until it has moved."""
 
 EMBED_BATCH = 16
 """Changes that are embedded between two commits: a killed process repeats at most these."""
@@ -83,6 +86,7 @@ class Archive:
         self._following = asyncio.Lock()
         self._embedding: asyncio.Task[None] | None = None
         self._behind = False
+        self._hanging = False
 
     async def append(
         self,
@@ -97,9 +101,16 @@ class Archive:
         """
         appended = await self._journal.append(episodes, outgoing, topics or {})
         reach("journal_committed")
-        await self._spare("the word index", self.follow_words())
+        await self._follow_words_soon()
         reach("words_followed")
         return appended
+
+    async def _follow_words_soon(self) -> None:
+        if self._hanging and self._following.locked():
+            return
+        following = self._background.start("words", self._spare("the word index", self.follow_words()))
+        done, _ = await asyncio.wait([following], timeout=FOLLOW_SECONDS)
+        self._hanging = not done
 
     async def follow_words(self, progress: Progress = _no_progress) -> None:
         """Bring the lexical index to the journal's head. Raises `BackendUnavailable`."""

@@ -142,9 +142,7 @@ def advance(
     return replace(after, recent_queries=recent, last_vector=tuple(vector) or after.last_vector)
 
 
-def _enter(
-    thread: Activation, verdict: Verdict, vector: Sequence[float], at: datetime, archive_max: int
-) -> Activation:
+def _enter(thread: Activation, verdict: Verdict, vector: Sequence[float], at: datetime, archive_max: int) -> Activation:
     archived = [topic for topic in thread.archived_topics if topic.topic_id not in (verdict.topic_id, thread.topic_id)]
     if thread.topic_id and thread.centroid:
         archived.append(ArchivedTopic(thread.topic_id, thread.centroid, thread.turn_count, at))

@@ -126,7 +126,10 @@ class LexicalIndex(Protocol):
         ...
 
     async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
-        """Score each candidate with its neighbours' terms, and its session; zeros where no term matches."""
+        """Score each candidate with its neighbours' terms, and its session; zeros where no term matches.
+
+        Without terms the coverage is 0.
+        """
         ...
 
     async def clear(self) -> None:

@@ -1,7 +1,8 @@
 """One score from all features.
 
     score = a * passage + b * cosine + c * mean cosine of the three passages around + d * session
-          + e [the passage before is a short question] + f [is a short question] + g [speaker named] + h [a person's words]
+          + e [the passage before is a short question] + f [is a short question]
+          + g [the one speaker named] + h [a person's words]
 
 Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
 stands in and compares between queries of one embedding model.
@@ -50,9 +51,19 @@ def around_mean(cosines: Floats, around: Floats, near: Neighbourhood) -> Floats:
 
 
 def fuse(
-    query: str, near: Neighbourhood, lexical: LexicalFeatures, cosines: Floats, around: Floats, weights: Weights
+    query: str,
+    near: Neighbourhood,
+    lexical: LexicalFeatures,
+    cosines: Floats,
+    around: Floats,
+    unrelated: float,
+    weights: Weights,
 ) -> Scores:
-    """Score every candidate. `cosines` is one per candidate (no NaN), `around` as in `around_mean`."""
+    """Score every candidate.
+
+    `cosines` is one per candidate (no NaN), `around` as in `around_mean`, `unrelated` the cosine of a text that has
+    nothing to do with the query.
+    """
     parts = {
         "passage": weights.passage * lexical.passage,
         "cosine": weights.cosine * cosines,
@@ -64,11 +75,15 @@ def fuse(
         "human": weights.human * near.human.astype(np.float32),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total=total, relevance=relevance(lexical.passage, cosines, weights), parts=parts)
+    return Scores(total=total, relevance=relevance(lexical, cosines, unrelated, weights), parts=parts)
 
 
-def relevance(lexical: Floats, cosines: Floats, weights: Weights) -> Floats:
-    """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units."""
-    closeness = np.clip((cosines - weights.cosine_floor) / weights.cosine_span, -1.0, 1.5)
-    logit = weights.relevance_constant + weights.relevance_lexical * lexical + weights.relevance_cosine * closeness
+def relevance(lexical: LexicalFeatures, cosines: Floats, unrelated: float, weights: Weights) -> Floats:
+    """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units.
+
+    The lexical score counts by how much of the query the archive knows at all: one known word of many says little.
+    """
+    words = lexical.passage * lexical.coverage
+    closeness = np.clip((cosines - unrelated) / weights.cosine_span, -1.0, 1.5)
+    logit = weights.relevance_constant + weights.relevance_lexical * words + weights.relevance_cosine * closeness
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0))), dtype=np.float32)

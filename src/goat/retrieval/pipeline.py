@@ -118,8 +118,9 @@ class Retriever:
             context.no_lexical_features(near),
         )
         around = await self._cosines(query, near, progress)
-        cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], self._weights.cosine_floor)
-        return fuse(query.text, near, lexical, cosines, around, self._weights)
+        unrelated = self._weights.unrelated(query.vector)
+        cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
+        return fuse(query.text, near, lexical, cosines, around, unrelated, self._weights)
 
     async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
         """Cosines in the shape of `near.around`, NaN where there is no passage or no vector."""

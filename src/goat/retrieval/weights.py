@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
+
+import numpy as np
+
+from goat.records.search import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How much each feature adds to a score, and how a score becomes a relevance.
 
-    `cosine_floor` and `cosine_span` describe the model's geometry: the cosine of unrelated texts, and how far above it
-    related ones stand. `relevance_*` are the coefficients of a logistic over the lexical score, the cosine in units of
-    the span, and the constant.
+    How near unrelated texts are depends on the model and on the query: a short greeting is near to everything. Where
+    the model has a `background` (base64 of little-endian float16: the mean vector of everyday sentences in many
+    languages), a query's cosine with it is what an unrelated text reaches; elsewhere `cosine_floor` is. A related text
+    stands about `cosine_span` above that. `relevance_*` are the coefficients of a logistic over the lexical score, the
+    cosine in these units, and the constant.
     """
 
     passage: float
@@ -24,11 +31,20 @@ class Weights:
     question: float
     speaker: float
     human: float
+    background: str
     cosine_floor: float
+    cosine_margin: float
     cosine_span: float
     relevance_lexical: float
     relevance_cosine: float
     relevance_constant: float
+
+    def unrelated(self, vector: Floats | None) -> float:
+        """The cosine that a text which has nothing to do with a query reaches."""
+        if vector is None or not self.background:
+            return self.cosine_floor
+        background = np.frombuffer(base64.b64decode(self.background), dtype="<f2").astype(np.float32)
+        return float(vector @ background) + self.cosine_margin
 
 
 def weights_for(model: str) -> Weights:

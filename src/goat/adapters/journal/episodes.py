@@ -6,14 +6,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, union_all, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, union_all, update
 
 from goat.adapters.database import Database
 from goat.adapters.journal.batches import batches
 from goat.adapters.journal.names import Names
 from goat.adapters.journal.schema import (
-    AnyRow,
     chat,
     counter,
     emb,
@@ -115,10 +115,10 @@ _COUNTS = select(
 _ADD = insert(episode).returning(episode.c.id)
 _NEXT_SEQ = update(counter).values(value=counter.c.value + 1).returning(counter.c.value)
 _WITHOUT_TOPIC = (
-    select(episode.c.id)
+    select(episode.c.id, episode.c.exchange_id)
     .where(
         episode.c.owner_id == bindparam("owner_id"),
-        episode.c.exchange_id == bindparam("exchange_id"),
+        episode.c.exchange_id.in_(bindparam("exchange_ids", expanding=True)),
         episode.c.topic_id == "",
     )
     .order_by(episode.c.id)
@@ -153,7 +153,7 @@ class SqlJournal:
         if outgoing and not episodes:
             raise ValueError("an outgoing reply needs an episode that it carries")
         now = self._clock.now()
-        return await self._db.write(lambda connection: _Append(connection, now).all(episodes, outgoing, topics or {}))
+        return await self._db.write(lambda connection: _Append(connection, now, topics or {}).all(episodes, outgoing))
 
     async def episodes(self, owner: str, ids: Sequence[int]) -> list[Episode]:
         """The owner's episodes in the order of `ids`."""
@@ -195,17 +195,18 @@ class SqlJournal:
 class _Append:
     """One append, inside its transaction."""
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
+    def __init__(self, connection: Connection, now: datetime, topics: Mapping[str, str]) -> None:
         self._connection = connection
         self._now = now
+        self._topics = topics
         self._names = Names(connection)
 
-    def all(
-        self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing], topics: Mapping[str, str]
-    ) -> list[Appended]:
+    def all(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing]) -> list[Appended]:
+        """Topics come first: they reach older episodes, and a redelivered one is to come back as it then stands."""
+        if self._topics:
+            for name in dict.fromkeys(new.owner for new in episodes):
+                self._assign_topics(self._names.owner(name))
         appended = [self._one(new) for new in episodes]
-        for owner_name in {new.owner for new in episodes} if topics else ():
-            self._assign(self._names.owner(owner_name), topics)
         if outgoing and not appended[-1].duplicate:
             self._send(outgoing, appended[-1].episode.id)
         return appended
@@ -215,10 +216,11 @@ class _Append:
         delivered = self._delivered(owner_id, new)
         if delivered is not None:
             return Appended(delivered, duplicate=True)
+        topic_id = new.topic_id or self._topics.get(new.exchange_id, "")
         uid = uuid.uuid4().hex
         row = {
             "uid": uid,
-            "seq": self._connection.execute(_NEXT_SEQ).scalar_one(),
+            "seq": self._next_seq(),
             "owner_id": owner_id,
             "chat_id": self._names.chat(owner_id, new.chat),
             "role": str(new.role),
@@ -227,7 +229,7 @@ class _Append:
             "at": new.at,
             "recorded_at": self._now,
             "exchange_id": new.exchange_id,
-            "topic_id": new.topic_id,
+            "topic_id": topic_id,
             "tags": new.tags,
             "source": new.source,
             "key": new.key,
@@ -235,15 +237,18 @@ class _Append:
         }
         episode_id = int(self._connection.execute(_ADD, row).scalar_one())
         self._add_passages(owner_id, episode_id, new.passages)
-        return Appended(_stored(new, episode_id, uid), duplicate=False)
+        return Appended(_stored(new, episode_id, uid, topic_id), duplicate=False)
 
-    def _assign(self, owner_id: int, topics: Mapping[str, str]) -> None:
-        """Give the exchanges their topics; an episode that changes takes a new `seq`, so that the indexes follow."""
-        for exchange_id, topic_id in topics.items():
-            without = {"owner_id": owner_id, "exchange_id": exchange_id}
-            for (episode_id,) in self._connection.execute(_WITHOUT_TOPIC, without).all():
-                seq = self._connection.execute(_NEXT_SEQ).scalar_one()
-                self._connection.execute(_SET_TOPIC, {"episode_id": episode_id, "topic": topic_id, "new_seq": seq})
+    def _assign_topics(self, owner_id: int) -> None:
+        """An episode that gets its topic takes a new `seq`, so that the indexes follow."""
+        for exchange_ids in batches(list(self._topics)):
+            without = {"owner_id": owner_id, "exchange_ids": list(exchange_ids)}
+            for row in self._connection.execute(_WITHOUT_TOPIC, without).all():
+                given = {"episode_id": row.id, "topic": self._topics[row.exchange_id], "new_seq": self._next_seq()}
+                self._connection.execute(_SET_TOPIC, given)
+
+    def _next_seq(self) -> int:
+        return int(self._connection.execute(_NEXT_SEQ).scalar_one())
 
     def _delivered(self, owner_id: int, new: NewEpisode) -> Episode | None:
         if new.key is None:
@@ -284,7 +289,7 @@ class _Append:
             self._connection.execute(insert(outbox), row)
 
 
-def _stored(new: NewEpisode, episode_id: int, uid: str) -> Episode:
+def _stored(new: NewEpisode, episode_id: int, uid: str, topic_id: str) -> Episode:
     """The episode as a later read will give it."""
     return Episode(
         id=episode_id,
@@ -296,7 +301,7 @@ def _stored(new: NewEpisode, episode_id: int, uid: str) -> Episode:
         at=new.at.astimezone(UTC),
         exchange_id=new.exchange_id,
         speaker=new.speaker,
-        topic_id=new.topic_id,
+        topic_id=topic_id,
         tags=tuple(new.tags),
         source=new.source,
         key=new.key,
@@ -304,7 +309,7 @@ def _stored(new: NewEpisode, episode_id: int, uid: str) -> Episode:
     )
 
 
-def _episode(row: AnyRow) -> Episode:
+def _episode(row: Row[*tuple[Any, ...]]) -> Episode:
     return Episode(
         id=row.id,
         uid=row.uid,
@@ -358,7 +363,7 @@ def _passages(connection: Connection, episode_ids: Sequence[int]) -> dict[int, t
     return {episode_id: tuple(passages) for episode_id, passages in found.items()}
 
 
-def _unspoken(row: AnyRow) -> tuple[Passage, ...]:
+def _unspoken(row: Row[*tuple[Any, ...]]) -> tuple[Passage, ...]:
     """The passages of a forgotten episode: their numbers, of which the indexes must let go."""
     return tuple(Passage(row.owner, ord_, row.episode_id, part, Span(0, 0)) for part, ord_ in enumerate(row.ords))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from sqlalchemy import (
     REAL,
@@ -20,15 +20,12 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
 )
 from sqlalchemy.types import TypeEngine
-
-AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

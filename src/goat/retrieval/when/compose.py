@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.frames import Frame, merged
-from goat.retrieval.when.grammar import Grammar, Lattice, longest_match
+from goat.retrieval.when.grammar import Grammar, Lattice, Match, longest_match
 from goat.retrieval.when.load import GLUE, MARK
 from goat.retrieval.when.rules import RULES
 from goat.retrieval.when.values import Values
@@ -32,7 +32,7 @@ _KEPT = _COMPANY_OF_TIMES | _OPENING
 """Marks that still count where they stand inside of an expression."""
 
 _LONGEST_GAP = 4
-_FARTHEST_MARK = 4
+"""More tokens than this do not stand between two expressions that belong together, nor between one and its marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _single(grammar: Grammar, lattice: Lattice, asked: Asked) -> list[Expression
     position = 0
     while position < len(lattice):
         match = longest_match(grammar.root, lattice, position) if lattice[position] else None
-        if match is None:
+        if match is None or (match.weak and _is_overtaken(match, grammar, lattice)):
             position += 1
             continue
         for final, values in match.readings:
@@ -80,6 +80,12 @@ def _single(grammar: Grammar, lattice: Lattice, asked: Asked) -> list[Expression
                 break
         position = match.end
     return found
+
+
+def _is_overtaken(match: Match, grammar: Grammar, lattice: Lattice) -> bool:
+    """Whether a stronger expression begins inside of a weak one and goes on behind it."""
+    inside = (longest_match(grammar.root, lattice, position) for position in range(match.start + 1, match.end))
+    return any(other is not None and other.end > match.end and not other.weak for other in inside)
 
 
 def _merged(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
@@ -122,8 +128,7 @@ def _joined(found: Sequence[Expression], lattice: Lattice) -> list[Expression]:
     while position < len(found):
         one = _with_marks_before(found[position], lattice, earliest)
         other = found[position + 1] if position + 1 < len(found) else None
-        gap = _bridge(lattice, one.end, other.start) if other else None
-        if other and gap and any(join in gap.marks and opened in (None, *one.marks) for join, opened in _JOINS.items()):
+        if other and _joins(lattice, one, other):
             one = replace(one, to=_with_mark_behind(other, lattice))
             position += 1
         else:
@@ -132,6 +137,15 @@ def _joined(found: Sequence[Expression], lattice: Lattice) -> list[Expression]:
         done.append(one)
         position += 1
     return done
+
+
+def _joins(lattice: Lattice, one: Expression, other: Expression) -> bool:
+    """Whether a range goes from one to the other; the mark that says so may be the first word of the other."""
+    gap = _bridge(lattice, one.end, other.start)
+    if gap is None:
+        return False
+    marks = gap.marks | (_marks_at(lattice, other.start, other.end - 1) if gap.glue else frozenset())
+    return any(join in marks and opened in (None, *one.marks) for join, opened in _JOINS.items())
 
 
 def _bridge(lattice: Lattice, start: int, end: int) -> _Bridge | None:
@@ -153,17 +167,21 @@ def _bridge(lattice: Lattice, start: int, end: int) -> _Bridge | None:
 
 def _with_marks_before(one: Expression, lattice: Lattice, earliest: int) -> Expression:
     """The expression with the marks that lead to it, as in "since the beginning of March"."""
-    start = one.start
-    marks = set(one.marks)
-    for position in range(one.start - 1, max(earliest, one.start - _FARTHEST_MARK) - 1, -1):
-        for step in lattice[position]:
-            if step.key == MARK and step.end <= start and _only_glue(lattice, step.end, start):
-                name = str(step.value)
-                if not name.endswith(BEHIND) and name not in _JOINS:
-                    marks.add(name)
-                    start = position
-                    break
-    return replace(one, start=start, marks=frozenset(marks)) if start < one.start else one
+    for position in range(max(earliest, one.start - _LONGEST_GAP), one.start):
+        if _leading(_marks_at(lattice, position, one.start)):
+            gap = _bridge(lattice, position, one.start)
+            if gap is not None:
+                return replace(one, start=position, marks=one.marks | _leading(gap.marks))
+    return one
+
+
+def _leading(marks: frozenset[str]) -> frozenset[str]:
+    return frozenset(mark for mark in marks if mark not in _JOINS and not mark.endswith(BEHIND))
+
+
+def _marks_at(lattice: Lattice, position: int, end: int) -> frozenset[str]:
+    """The marks that begin at a token and end before or at another."""
+    return frozenset(str(step.value) for step in lattice[position] if step.key == MARK and step.end <= end)
 
 
 def _with_mark_behind(one: Expression, lattice: Lattice) -> Expression:
@@ -175,11 +193,6 @@ def _with_mark_behind(one: Expression, lattice: Lattice) -> Expression:
         return one
     longest = max(steps, key=lambda step: step.end)
     return replace(one, end=longest.end, marks=one.marks | {str(longest.value).removesuffix(BEHIND)})
-
-
-def _only_glue(lattice: Lattice, start: int, end: int) -> bool:
-    gap = _bridge(lattice, start, end)
-    return gap is not None and gap.glue
 
 
 def counts(one: Expression) -> bool:

@@ -67,6 +67,11 @@ class Match(NamedTuple):
     end: int
     readings: tuple[tuple[Final, tuple[Value, ...]], ...]
 
+    @property
+    def weak(self) -> bool:
+        """Whether its best reading needs company."""
+        return self.readings[0][0].weak
+
 
 Lattice = Sequence[Sequence[Step]]
 """For each token the steps that the text offers from there."""
