@@ -25,7 +25,7 @@ import wordfreq
 from goat.adapters.tokens_estimate import RANKS_AN_OCTAVE, merge, split_words
 
 TARGET = Path(__file__).parent.parent / "src/goat/adapters/data/token_pieces.bin"
-PIECES = 33_000
+PIECES = 38_000
 LONGEST_PIECE = 15
 
 MAIN = ("en", "ro", "ja", "zh", "de", "es", "ru", "ar")
@@ -34,7 +34,7 @@ UNSPACED = ("ja", "zh")
 FORMS = ((" {}", str.lower, 0.75), (" {}", str.capitalize, 0.12), ("{}", str.capitalize, 0.1), ("{}", str.lower, 0.03))
 """How a word stands in a text, and how often."""
 
-CODE_WEIGHT, SIGNS_WEIGHT, LETTERS_WEIGHT = 0.5, 0.3, 0.01
+ENGLISH_WEIGHT, CODE_WEIGHT, SIGNS_WEIGHT, LETTERS_WEIGHT = 2.0, 1.0, 0.5, 0.01
 SIGNS = ".,!?:;-–—…()[]{}\"'“”„«»’‘*#`>=+/&%€$°_~^@|\\¿¡،؟؛।。、，：；！？「」『』（）《》～ー・．"
 EMOJI = "😀😂😊😍👍🙏❤🎉🔥😢😭🤔✅🚀🎂☀🐱🐶👋🙂😉😅"
 SEQUENCES = (
@@ -150,7 +150,7 @@ def main() -> None:
     """Choose, mend, write."""
     vocabulary = Vocabulary()
     others = sorted(set(wordfreq.available_languages("small")) - set(MAIN))
-    words = [(list(words_of(language, MAIN_WORDS)), 1.0) for language in MAIN]
+    words = [(list(words_of(language, MAIN_WORDS)), ENGLISH_WEIGHT if language == "en" else 1.0) for language in MAIN]
     words += [(list(words_of(language, OTHER_WORDS)), OTHER_WEIGHT) for language in others]
     rest = [(code(), CODE_WEIGHT), (signs(), SIGNS_WEIGHT), (letters(vocabulary), LETTERS_WEIGHT)]
     total: Counter[bytes] = Counter()

@@ -271,7 +271,7 @@ listing = Table(
     **_CLUSTERED,
 )
 
-# The posting lists; `adapters/lexical_postings.py` says what their blobs hold.
+# The posting lists; the lexical index says what their blobs hold.
 term = Table(
     "term",
     metadata,
@@ -299,3 +299,23 @@ docmeta = Table(
     **_ROWID,
 )
 Index("docmeta_gen", docmeta.c.gen)
+
+# The terms of each passage, so that a deletion finds its postings; and the strings of the passage columns.
+forward = Table(
+    "forward",
+    metadata,
+    Column("k", Number, primary_key=True),
+    Column("terms", LargeBinary, nullable=False),
+    **_ROWID,
+)
+
+label = Table(
+    "label",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner", Number, nullable=False),
+    Column("t", Text, nullable=False),
+    UniqueConstraint("owner", "t"),
+    sqlite_autoincrement=True,
+    **_ROWID,
+)

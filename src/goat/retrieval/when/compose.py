@@ -6,29 +6,34 @@ between them. Every gap and every neighbourhood that is looked at has a bounded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from goat.retrieval.languages import likely_languages
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.frames import Frame, merged
-from goat.retrieval.when.grammar import Grammar, Lattice, Match, longest_match
+from goat.retrieval.when.grammar import Final, Grammar, Lattice, Match, longest_match
 from goat.retrieval.when.load import GLUE, MARK
 from goat.retrieval.when.rules import RULES
+from goat.retrieval.when.scan import Token
 from goat.retrieval.when.values import Values
 
 _JOINS = {"to": None, "and": "between", "onto": "from"}
 """The marks that join two ends of a range, and the mark that must stand before the first."""
 
-_OPENING = frozenset(("between", "from"))
+OPENING = frozenset(("between", "from"))
 BEHIND = "_behind"
 """The end of the names of marks that stand behind what they mark."""
 
-_COMPANY_OF_TIMES = frozenset(("since", "until", "before", "after"))
-_COMPANY_OF_DAYS = _COMPANY_OF_TIMES | {"early", "mid", "late"}
+_COMPANY = frozenset(("since", "until", "before", "after"))
+_COMPANY_OF_LONG_TIMES = frozenset(("early", "mid", "late"))
 """Marks that make a time of a word that need not be one."""
 
-_KEPT = _COMPANY_OF_TIMES | _OPENING
+_LEADING = OPENING | _COMPANY | _COMPANY_OF_LONG_TIMES
+"""Marks that stand before what they mark."""
+
+_KEPT = _COMPANY | OPENING
 """Marks that still count where they stand inside of an expression."""
 
 _LONGEST_GAP = 4
@@ -37,15 +42,14 @@ _LONGEST_GAP = 4
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A time that was found: what it says, its tokens `start` to `end`, `to` where it reaches if it is a range, its
-    marks. `language` is that of a single expression, None where several stand together."""
+    """A time that was found: what it says, its tokens `start` to `end`, `to` where it reaches if it is a range, and
+    its marks."""
 
     frame: Frame
     start: int
     end: int
     to: Expression | None = None
     marks: frozenset[str] = frozenset()
-    language: str | None = None
 
 
 class _Bridge(NamedTuple):
@@ -55,37 +59,61 @@ class _Bridge(NamedTuple):
     marks: frozenset[str]
 
 
-def expressions(grammar: Grammar, lattice: Lattice, asked: Asked) -> list[Expression]:
-    """The times that the text names, in its order. What is too weak to stand alone is left out."""
-    single = _single(grammar, lattice, asked)
+def expressions(grammar: Grammar, tokens: Sequence[Token], asked: Asked) -> list[Expression]:
+    """The times that a text names, in its order. What is too weak to stand alone is left out."""
+    lattice = grammar.lattice(tokens)
+    single = [
+        Expression(replace(frame, weak=final.weak, explicit=not final.mention), match.start, match.end)
+        for match in _matches(grammar, tokens, lattice)
+        for final, frame in _readings(match, asked)
+    ]
     joined = _joined(_shared(_merged(single, lattice), lattice), lattice)
     return [found for found in joined if counts(found)]
 
 
-def _single(grammar: Grammar, lattice: Lattice, asked: Asked) -> list[Expression]:
-    """The longest expression at each place, from left to right; none overlaps another."""
-    found: list[Expression] = []
+def _readings(match: Match, asked: Asked) -> Iterator[tuple[Final, Frame]]:
+    """The frames of the first reading that names a time that there is."""
+    for final, values in match.readings:
+        frames = RULES[final.rule](Values(final.names, values), asked)
+        if frames:
+            yield from ((final, frame) for frame in frames)
+            return
+
+
+def _matches(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice) -> Iterator[Match]:
+    """The longest pattern at each place, from left to right; none overlaps another."""
     position = 0
     while position < len(lattice):
         match = longest_match(grammar.root, lattice, position) if lattice[position] else None
-        if match is None or (match.weak and _is_overtaken(match, grammar, lattice)):
-            position += 1
-            continue
-        for final, values in match.readings:
-            frames = RULES[final.rule](Values(final.names, values), asked)
-            for frame in frames:
-                said = replace(frame, weak=final.weak, explicit=not final.mention)
-                found.append(Expression(said, match.start, match.end, language=final.language))
-            if frames:
-                break
-        position = match.end
-    return found
+        if match and (_is_everyday(match, grammar, tokens) or _is_overtaken(match, grammar, tokens, lattice)):
+            match = None
+        if match:
+            yield match
+        position = match.end if match else position + 1
 
 
-def _is_overtaken(match: Match, grammar: Grammar, lattice: Lattice) -> bool:
-    """Whether a stronger expression begins inside of a weak one and goes on behind it."""
+def _is_everyday(match: Match, grammar: Grammar, tokens: Sequence[Token]) -> bool:
+    """Whether an expression is everyday words of another language, and the text is rather in that one.
+
+    "hier" is yesterday in French and here in German: the function words around it decide.
+    """
+    words = ["#" if token.value is not None else token.text for token in tokens[match.start : match.end]]
+    others = grammar.elsewhere.get((match.readings[0][0].language, " ".join(words)))
+    if not others:
+        return False
+    around = (token.text for token in (*tokens[: match.start], *tokens[match.end :]) if token.kind == "word")
+    likely = likely_languages(around)
+    return match.readings[0][0].language not in likely and any(other in likely for other in others)
+
+
+def _is_overtaken(match: Match, grammar: Grammar, tokens: Sequence[Token], lattice: Lattice) -> bool:
+    """Whether it is weak and a stronger expression begins inside of it and goes on behind it."""
+    if not match.weak:
+        return False
     inside = (longest_match(grammar.root, lattice, position) for position in range(match.start + 1, match.end))
-    return any(other is not None and other.end > match.end and not other.weak for other in inside)
+    return any(
+        other and other.end > match.end and not other.weak and not _is_everyday(other, grammar, tokens) for other in inside
+    )
 
 
 def _merged(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
@@ -104,7 +132,7 @@ def _merged(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
 def _limits(gap: _Bridge, before: Expression, one: Expression) -> bool:
     """Whether the second is a time of the day that cuts the first short: "yesterday after 3 pm"."""
     of_a_day = before.frame.names_days and not before.frame.names_time
-    return of_a_day and one.frame.names_time and not one.frame.names_days and bool(gap.marks & _COMPANY_OF_TIMES)
+    return of_a_day and one.frame.names_time and not one.frame.names_days and bool(gap.marks & _COMPANY)
 
 
 def _shared(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
@@ -115,9 +143,9 @@ def _shared(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
         if gap is None or not (one.frame.names_time and other.frame.names_time):
             continue
         if one.frame.names_days and not other.frame.names_days:
-            found[place + 1] = replace(other, frame=other.frame.sharing_days(one.frame), language=None)
+            found[place + 1] = replace(other, frame=other.frame.sharing_days(one.frame))
         elif other.frame.names_days and not one.frame.names_days:
-            found[place] = replace(one, frame=one.frame.sharing_days(other.frame), language=None)
+            found[place] = replace(one, frame=one.frame.sharing_days(other.frame))
     return found
 
 
@@ -126,12 +154,13 @@ def _joined(found: Sequence[Expression], lattice: Lattice) -> list[Expression]:
     done: list[Expression] = []
     position = earliest = 0
     while position < len(found):
-        one = _with_marks_before(found[position], lattice, earliest)
+        one = _with_marks_before(found[position], lattice, earliest, _LEADING)
         other = found[position + 1] if position + 1 < len(found) else None
         if other and _joins(lattice, one, other):
             one = replace(one, to=_with_mark_behind(other, lattice))
             position += 1
         else:
+            one = _with_marks_before(found[position], lattice, earliest, _LEADING - OPENING)
             one = _with_mark_behind(one, lattice)
         earliest = one.to.end if one.to else one.end
         done.append(one)
@@ -159,24 +188,20 @@ def _bridge(lattice: Lattice, start: int, end: int) -> _Bridge | None:
             return None
         after = max(step.end for step in steps)
         names = {str(step.value) for step in steps if step.end == after and step.key == MARK}
-        glue = glue and (bool(names & _OPENING) or any(step.end == after and step.key == GLUE for step in steps))
+        glue = glue and (bool(names & OPENING) or any(step.end == after and step.key == GLUE for step in steps))
         marks |= names
         position = after
     return _Bridge(glue, frozenset(marks))
 
 
-def _with_marks_before(one: Expression, lattice: Lattice, earliest: int) -> Expression:
+def _with_marks_before(one: Expression, lattice: Lattice, earliest: int, wanted: frozenset[str]) -> Expression:
     """The expression with the marks that lead to it, as in "since the beginning of March"."""
     for position in range(max(earliest, one.start - _LONGEST_GAP), one.start):
-        if _leading(_marks_at(lattice, position, one.start)):
+        if _marks_at(lattice, position, one.start) & wanted:
             gap = _bridge(lattice, position, one.start)
             if gap is not None:
-                return replace(one, start=position, marks=one.marks | _leading(gap.marks))
+                return replace(one, start=position, marks=one.marks | gap.marks & wanted)
     return one
-
-
-def _leading(marks: frozenset[str]) -> frozenset[str]:
-    return frozenset(mark for mark in marks if mark not in _JOINS and not mark.endswith(BEHIND))
 
 
 def _marks_at(lattice: Lattice, position: int, end: int) -> frozenset[str]:
@@ -197,6 +222,9 @@ def _with_mark_behind(one: Expression, lattice: Lattice) -> Expression:
 
 def counts(one: Expression) -> bool:
     """Whether it is a time at all: a word that need not be one needs company."""
+    frame = one.frame
     if one.to:
-        return bool(one.marks & _OPENING) or not (one.frame.weak and one.to.frame.weak)
-    return not one.frame.weak or bool(one.marks & (_COMPANY_OF_DAYS if one.frame.names_days else _COMPANY_OF_TIMES))
+        of_days = frame.names_days or one.to.frame.names_days
+        return not (frame.weak and one.to.frame.weak) or (of_days and bool(one.marks & OPENING))
+    in_parts = frame.names_days and frame.weekly is None
+    return not frame.weak or bool(one.marks & (_COMPANY | _COMPANY_OF_LONG_TIMES if in_parts else _COMPANY))

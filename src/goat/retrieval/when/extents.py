@@ -102,6 +102,8 @@ def _range(left: Frame, right: Frame, asked: Asked) -> Extent | None:
         left = left.sharing_days(right)
     elif right.names_time and not right.names_days and left.names_days:
         right = right.sharing_days(left)
+    if left.clock and left.part and right.clock and not right.part:
+        right = replace(right, part=left.part)
     left, right = _aligned(left, right, asked)
     begins, finishes = _extent(left, asked), _extent(right, asked)
     if begins is None or finishes is None:

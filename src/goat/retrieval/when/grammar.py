@@ -104,8 +104,13 @@ class Grammar:
                     steps.append(Step(key, value, end))
             return tuple(steps)
         if isinstance(token.value, int):
-            return tuple(Step(key, token.value, after) for key in _classes_of(token.value, token.text))
-        return (Step(token.kind, token.value, after),) if token.value is not None else ()
+            return tuple(Step(class_key(name), token.value, after) for name in _classes_of(token.value, token.text))
+        return (Step(class_key(token.kind), token.value, after),) if token.value is not None else ()
+
+
+def class_key(name: str) -> str:
+    """The key of the steps of a class, which no word has."""
+    return f"<{name}>"
 
 
 def _classes_of(number: int, written: str) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from goat.retrieval.fold import fold
-from goat.retrieval.when.grammar import NOTHING, Final, Grammar, Longer, Node, Word
+from goat.retrieval.when.grammar import NOTHING, Final, Grammar, Longer, Node, Word, class_key
 from goat.retrieval.when.notation import Element, PatternError, spell_out, words_of
 from goat.retrieval.when.scan import Scanner
 from goat.retrieval.when.shapes import Value
@@ -19,7 +19,7 @@ from goat.retrieval.when.shapes import Value
 LANGUAGES = ("en", "ro", "de", "es", "fr", "it", "pt", "ja", "zh")
 """The languages with a grammar file, in the order in which they are preferred where two read one text differently."""
 
-MARK, GLUE = "mark", "glue"
+MARK, GLUE = class_key("mark"), class_key("glue")
 _COMMON = "common"
 _NUMERIC = frozenset(
     "int day hour year yyyy distant beyond time ymd dmy short dotted slashed span hours years ym iso measure numbered".split()
@@ -101,7 +101,7 @@ class _Compiler:
         """Enter the words of a language; returns the step's key for each class that it has."""
         groups: Mapping[str, Sequence[str]] = table.get("groups", {})
         classes: Mapping[str, Mapping[str, Sequence[str]]] = table.get("words", {})
-        keys = {name: name if name in _NUMERIC else f"{code}:{name}" for name in (*classes, *groups)}
+        keys = {name: class_key(name if name in _NUMERIC else f"{code}:{name}") for name in (*classes, *groups)}
         for name, values in classes.items():
             members = [keys[name], *(keys[group] for group, inside in groups.items() if name in inside)]
             for value, phrases in values.items():
@@ -135,7 +135,7 @@ class _Compiler:
         if element.word_class:
             if element.word_class not in own and element.word_class not in _NUMERIC:
                 raise PatternError(pattern, f"there is no class {element.word_class}")
-            return own.get(element.word_class, element.word_class)
+            return own.get(element.word_class, class_key(element.word_class))
         if element.word not in self._literals:
             self._literals.add(element.word)
             self._add_phrase(element.word, element.word, None)

@@ -132,7 +132,7 @@ def month_of(values: Values, asked: Asked) -> Frames:
     if ym := values.numbers("ym"):
         return _fixed(months(*ym), "month")
     month = values.number("month")
-    return _yearly(values, asked, "month", lambda year: months(year, month))
+    return _yearly(values, asked, "month", lambda year: months(year, month)) if 1 <= month <= 12 else ()
 
 
 def year_named(values: Values, asked: Asked) -> Frames:

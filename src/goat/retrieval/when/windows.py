@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
-from goat.retrieval.languages import likely_languages
 from goat.retrieval.when.asked import Asked, Order, Prefer
-from goat.retrieval.when.compose import Expression, counts, expressions
+from goat.retrieval.when.compose import OPENING, Expression, counts, expressions
 from goat.retrieval.when.extents import extent_of
 from goat.retrieval.when.frames import Kind
-from goat.retrieval.when.grammar import Grammar
 from goat.retrieval.when.load import LANGUAGES, grammar_of
 from goat.retrieval.when.scan import Token
 
@@ -62,10 +60,9 @@ def find_windows(
     tokens = grammar.scanner.tokens(text)
     ahead = prefer == "future" if keep_future is None else keep_future
     found: list[Window] = []
-    for one in expressions(grammar, grammar.lattice(tokens), asked):
-        if not _is_everyday(one, tokens, grammar):
-            windows = _windows(one, text, tokens, asked)
-            found += [window for window in windows if ahead or window.after.astimezone(UTC) <= asked.at]
+    for one in expressions(grammar, tokens, asked):
+        windows = _windows(one, text, tokens, asked)
+        found += [window for window in windows if ahead or window.after.astimezone(UTC) <= asked.at]
     return [window for place, window in enumerate(found) if not place or not _same(window, found[place - 1])]
 
 
@@ -79,25 +76,9 @@ def _windows(one: Expression, text: str, tokens: Sequence[Token], asked: Asked) 
         return []
     start, end = tokens[one.start].start, tokens[(one.to or one).end - 1].end
     after, before, centre = (asked.local(moment) for moment in (extent.after, extent.before, extent.centre))
-    explicit = one.frame.explicit or one.to is not None or bool(one.marks)
+    explicit = one.frame.explicit or one.to is not None or bool(one.marks - OPENING)
     return [Window(after, before, text[start:end], (start, end), extent.kind, centre, explicit)]
 
 
 def _same(window: Window, other: Window) -> bool:
     return (other.after, other.before) == (window.after, window.before)
-
-
-def _is_everyday(one: Expression, tokens: Sequence[Token], grammar: Grammar) -> bool:
-    """Whether it stands alone, is an everyday word of another language, and the text is rather in that one.
-
-    "hier" is yesterday in French and here in German: the function words around it decide.
-    """
-    if one.language is None or one.to or one.marks:
-        return False
-    words = ["#" if token.value is not None else token.text for token in tokens[one.start : one.end]]
-    others = grammar.elsewhere.get((one.language, " ".join(words)))
-    if not others:
-        return False
-    around = [token.text for token in (*tokens[: one.start], *tokens[one.end :]) if token.kind == "word"]
-    likely = likely_languages(around)
-    return one.language not in likely and any(other in likely for other in others)

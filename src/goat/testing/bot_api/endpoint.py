@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -79,6 +80,7 @@ class Endpoint:
     async def _ended(self, request: Request, call: Call) -> Response:
         """Run a call to its end, good or bad."""
         reading = await self._answered(request, call, reading=True)
+        self._world.touch()
         fault = self.faults.strike(call.method, call.params.get("chat_id"))
         if fault is not None and not fault.late and (broken := await self._broken(request, call, fault)) is not None:
             return broken
@@ -119,8 +121,8 @@ class Endpoint:
         """What the caller gets of a fault; None when after all it is the true answer."""
         if fault.way == "trickle":
             return StreamingResponse(_drops(body, fault.delay), call.status, media_type="application/json")
-        if fault.delay and await self._gone(request, fault.delay):
-            call.status = 0 if fault.late else call.status
+        if fault.delay:
+            await self._pause(fault.delay)
         match fault.way:
             case "answer":
                 call.status, call.error = fault.status, call.error or fault.body.decode()
@@ -129,7 +131,7 @@ class Endpoint:
                 return Response(body[: len(body) // 2], call.status, media_type="application/json")
             case "hang":
                 call.status = 0
-                await self._gone(request, None)
+                await self._gone(request)
                 return Response(status_code=503)
             case "drop" | "reset":
                 call.status = 0
@@ -138,14 +140,18 @@ class Endpoint:
                 return Response()
         return None
 
-    async def _gone(self, request: Request, seconds: float | None) -> bool:
-        """Wait; whether the caller or the server went away before the time was over."""
+    async def _pause(self, seconds: float) -> None:
+        """Take time, as long as the server is there; a caller who has gone meanwhile changes nothing."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._world.ended.wait(), seconds)
+
+    async def _gone(self, request: Request) -> None:
+        """Wait until the caller or the server goes away."""
         waits = [asyncio.ensure_future(request.receive()), asyncio.create_task(self._world.ended.wait())]
-        done, late = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        _, late = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in late:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-        return bool(done)
 
     async def _download(self, request: Request) -> Response:
         """The content of a file that getFile named."""

@@ -71,7 +71,10 @@ class Fault:
 
     @classmethod
     def slow(cls, seconds: float) -> Self:
-        """The call is done properly after a while; with `after_effect` at once, and only the answer takes a while."""
+        """The call is done properly after a while, even if nobody waits for it any more.
+
+        With `after_effect` it is done at once, and only the answer takes a while.
+        """
         return cls("pass", delay=seconds)
 
     def after_effect(self) -> Self:

@@ -48,11 +48,12 @@ class Person:
 
     def pastes(self, text: str) -> list[Message]:
         """Send a text of any length; the app splits it where a message is full."""
-        parts = [""]
+        parts, room = [""], TEXT
         for character in text:
-            if units(parts[-1]) + units(character) > TEXT:
-                parts.append("")
+            if room < units(character):
+                parts, room = [*parts, ""], TEXT
             parts[-1] += character
+            room -= units(character)
         return [self.says(part) for part in parts]
 
     def starts(self, payload: str = "") -> Message:

@@ -115,6 +115,7 @@ class FakeBotApi:
             title,
             username,
             members={one.id: one.user for one in members},
+            last_message_id=1,  # the one that says that the group was made
         )
         self.world.chats[chat.id] = chat
         return chat

@@ -190,6 +190,16 @@ def _posting_lists() -> None:
     op.create_table("post", _number("k", primary_key=True), _blob("data"), **ROWID)
     op.create_table("docmeta", _number("k", primary_key=True), _number("gen"), _blob("data"), **ROWID)
     op.create_index("docmeta_gen", "docmeta", ["gen"])
+    op.create_table("forward", _number("k", primary_key=True), _blob("terms"), **ROWID)
+    op.create_table(
+        "label",
+        _number("id", primary_key=True),
+        _number("owner"),
+        _text("t"),
+        sa.UniqueConstraint("owner", "t"),
+        sqlite_autoincrement=True,
+        **ROWID,
+    )
 
 
 def _number(name: str, *constraints: sa.ForeignKey, **options: Any) -> sa.Column[int]:

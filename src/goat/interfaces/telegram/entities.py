@@ -1,0 +1,62 @@
+"""Runs of styles as the entities of one message, in the form in which Telegram keeps them.
+
+Telegram cuts bold, italic and strikethrough at the edges of links, code and quotes and where another of the three
+begins. Cutting them here as well tells how many entities a message really has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
+
+from goat.interfaces.telegram.chunk import Entity, units
+from goat.interfaces.telegram.rich_text import Run, Style
+
+Key = TypeVar("Key")
+
+DETECTED: Final = "detected"
+"""The type of an entity that Telegram adds by itself."""
+
+_STYLES: Final = ("bold", "italic", "strikethrough")
+_RANK: Final = {
+    name: rank for rank, name in enumerate(["blockquote", "pre", "code", "text_link", DETECTED, *_STYLES])
+}
+
+
+def entities_of(runs: Sequence[Run]) -> list[Entity]:
+    """The entities of a message with these runs, and those that Telegram will add."""
+    found = [Entity("blockquote", begin, end - begin) for _, begin, end in _ranges(runs, lambda style: style.quote)]
+    found += [
+        Entity(frame.type, begin, end - begin, frame.url, frame.language)
+        for frame, begin, end in _ranges(runs, lambda style: style.frame)
+    ]
+    styled = [(name, begin, end) for name in _STYLES for _, begin, end in _ranges(runs, _shows(name))]
+    beginnings = sorted({begin for _, begin, _ in styled})
+    for name, begin, end in styled:
+        edges = [begin, *(edge for edge in beginnings if begin < edge < end), end]
+        found += [Entity(name, left, right - left) for left, right in zip(edges, edges[1:], strict=False)]
+    return sorted(found, key=lambda one: (one.offset, -one.length, _RANK[one.type]))
+
+
+def _shows(name: str) -> Callable[[Style], tuple[object, object] | None]:
+    """Where a style shows: what it stands in, so that it ends where that does."""
+
+    def within(style: Style) -> tuple[object, object] | None:
+        return (style.quote, style.frame) if getattr(style, name) and not style.in_code else None
+
+    return within
+
+
+def _ranges(runs: Sequence[Run], key_of: Callable[[Style], Key | None]) -> Iterator[tuple[Key, int, int]]:
+    """Each stretch of neighbours with the same key, and where it begins and ends; without a key there is none."""
+    current: Key | None = None
+    begin = offset = 0
+    for run in runs:
+        key = key_of(run.style)
+        if key != current:
+            if current is not None:
+                yield current, begin, offset
+            current, begin = key, offset
+        offset += units(run.text)
+    if current is not None:
+        yield current, begin, offset
