@@ -54,7 +54,7 @@ async def queue(model: GatedModel) -> AsyncIterator[EmbedderQueue]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
+    while not condition():  # noqa: ASYNC110 - the queue works in a thread
         await asyncio.sleep(0.001)
 
 

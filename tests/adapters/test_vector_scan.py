@@ -79,8 +79,12 @@ async def found(index: ScanVectorIndex, query: Floats, limit: int = 5, owner: st
     return (await index.search(owner, query, limit, EVERYWHERE)).ords.tolist()
 
 
-def only_file(home: Path, model: str = "e5") -> Path:
-    [path] = home.glob(f"vec-*-{model}-*")
+def files(home: Path) -> list[Path]:
+    return list(home.glob("vec-*"))
+
+
+def only_file(home: Path) -> Path:
+    [path] = files(home)
     return path
 
 
@@ -116,7 +120,8 @@ async def test_the_order_is_that_of_exact_cosine_within_the_error_of_a_code(
     vectors = units(1, seed, E5) * 1.0 + spread * units(count + 1, seed + 1, E5)
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     query, owner = vectors[-1], f"owner-{seed}-{count}-{spread}"
-    index = ScanVectorIndex(database, SqlitePassages(database), tmp_path, "e5", E5)
+    scale = float(np.abs(vectors).max()) / 127
+    index = ScanVectorIndex(database, SqlitePassages(database), tmp_path, "e5", E5, scale)
     await index.apply(rows(vectors[:-1], owner=owner), [], cursor=1)
     hits = await index.search(owner, query, 10, EVERYWHERE)
     exact = vectors[:-1] @ query
@@ -221,6 +226,7 @@ async def test_a_file_that_is_missing_short_torn_or_foreign_is_made_again(
     assert np.isnan(scores[60])
     expected = to_codes(vectors, usual_scale(DIMENSIONS))
     np.testing.assert_array_equal(codes_in(path)[:60], expected)
+    assert not codes_in(path)[60:].any()
     assert only_file(tmp_path) == path
 
 
@@ -278,6 +284,7 @@ async def test_memory_21_two_models_in_one_folder_never_mix(database: Database, 
     await keep(database, first, rows(one), cursor=3, model="model/a")
     await keep(database, second, rows(two[:5]), cursor=2, model="model-a")
     assert (await first.cursor(), await second.cursor()) == (3, 2)
+    assert len(files(tmp_path)) == 2
     np.testing.assert_allclose(await first.score("ana", one[0], np.arange(10)), one @ one[0], atol=0.03)
     assert np.isnan(await second.score("ana", two[0], np.arange(10))).tolist() == [False] * 5 + [True] * 5
     await second.clear()
@@ -334,6 +341,11 @@ async def test_both_indexes_share_what_is_known_of_a_passage(database: Database,
 
     await words.clear()
     assert sorted(await found(index, vectors[0])) == [1, 2, 3]
+    await words.apply([document(1)], [], cursor=1)
+    await index.apply([], [("ana", 1)], cursor=2)
+    assert sorted(await found(index, vectors[0])) == [2, 3]
+    assert (await words.search("ana", ["tea"], 9, EVERYWHERE)).ords.tolist() == [1]
+    await words.clear()
     assert len(await words.search("ana", ["tea"], 9, EVERYWHERE)) == 0
     await index.clear()
     await words.apply([document(n) for n in range(1, 4)], [], cursor=3)

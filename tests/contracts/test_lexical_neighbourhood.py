@@ -169,6 +169,16 @@ async def test_a_message_into_a_silence_joins_two_sessions_and_leaving_it_parts_
     assert await around(index, 3) == [_, _, 2, 3, _, _, _]
 
 
+async def test_a_chat_that_was_emptied_begins_anew(index: LexicalIndex) -> None:
+    await add(index, document(0, "tea"), document(1, "tea"))
+    await index.apply([], [("ana", 0), ("ana", 1)], cursor=2)
+    await add(index, document(2, "tea"))
+    assert await around(index, 2) == [_, _, _, 2, _, _, _]
+    await add(index, document(1, "tea", at=NOON + timedelta(minutes=3)))
+    assert await around(index, 2) == [_, _, _, 2, 1, _, _]
+    assert await around(index, 1) == [_, _, 2, 1, _, _, _]
+
+
 async def test_an_edit_can_move_a_passage_to_another_chat(index: LexicalIndex) -> None:
     await add(index, *[document(n, "tea") for n in range(3)], document(3, "tea", chat="work"))
     await index.apply([document(1, "tea", chat="work")], [], cursor=2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from types import TracebackType
@@ -35,7 +35,10 @@ _WORD = re.compile(r"[^\W_]+")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _EAST_ASIAN = re.compile("[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 _FULL_WEIGHT = 8
-"""Words of so many letters and more count in full, shorter ones less: they are mostly function words."""
+"""Words of so many letters and more count in full, shorter ones less, by the square: most are function words."""
+
+_NGRAMS_WEIGHT = 2.0
+"""What the n-grams of a word weigh together, beside the word."""
 
 
 class HashingEmbedder:
@@ -84,9 +87,9 @@ class HashingModel:
 
     def passage(self, text: str) -> Floats:
         """The unit vector of a text, shape (384,), float32; a fixed one for a text without a word."""
-        weights: Counter[str] = Counter()
+        weights: defaultdict[str, float] = defaultdict(float)
         for feature, weight in _features(text[:WINDOW]):
-            weights[feature] += weight  # type: ignore[assignment]
+            weights[feature] += weight
         vector = np.zeros(DIMENSIONS, dtype=np.float64)
         for feature, weight in weights.items():
             digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
@@ -103,8 +106,8 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
         if _EAST_ASIAN.search(word):
             yield from ((word[at : at + 2], 0.5) for at in range(len(word)))
             continue
-        weight = min(len(word), _FULL_WEIGHT) / _FULL_WEIGHT
+        weight = (min(len(word), _FULL_WEIGHT) / _FULL_WEIGHT) ** 2
         yield f" {word} ", weight
         padded = f" {word} "
         grams = [padded[at : at + size] for size in _NGRAMS for at in range(len(padded) - size + 1)]
-        yield from ((gram, weight / len(grams)) for gram in grams)
+        yield from ((gram, _NGRAMS_WEIGHT * weight / len(grams)) for gram in grams)

@@ -16,7 +16,8 @@ from goat.adapters.history_file import BadValue, HistoryFile, Reading
 from goat.adapters.history_json import whole_objects
 from goat.adapters.history_sniff import Shape
 from goat.adapters.history_values import Json, as_object, clean, shortened, text_of, unix_moment
-from goat.records.history import BadRecord, HistoryKind, HistoryRecord
+from goat.records.episodes import Role
+from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryKind, HistoryRecord
 
 _NAMES: Final = {"user": "user", "assistant": "ChatGPT"}
 _SHOWN_TYPES: Final = ("text", "multimodal_text", "code")
@@ -67,6 +68,10 @@ class ChatGptHistory:
                 for conversation in whole_objects(file, raw, reading, before):
                     yield from _messages(conversation, reading)
             before += file.size
+
+    def values(self, _on_bad: Callable[[BadRecord], None] | None, /) -> Iterator[ArchivedFact | ArchivedIdentity]:
+        """There are none in this format."""
+        return iter(())
 
 
 def _messages(conversation: object, reading: Reading) -> Iterator[HistoryRecord]:
@@ -198,6 +203,7 @@ def _record(conversation: Json, name: str, node: _Node, at: datetime, reading: R
         position=reading.position,
         kind=HistoryKind.MEDIA if all(is_media for _, is_media in parts) else HistoryKind.MESSAGE,
         edited=node.edited,
+        role=Role(role),
         own=role == "user",
         media=" ".join(text for text, is_media in parts if is_media),
     )

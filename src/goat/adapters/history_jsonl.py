@@ -7,8 +7,12 @@ The first line may be a header, `{"format": "goat-history", "version": 1}`; with
      "role": "user", "uid": "…", "exchange_id": "…", "topic_id": "…", "tags": [], "source": "…", "key": "…",
      "meta": {}, "reply_to": "…", "edited": false, "chat_title": "…", "sender_id": "…"}
 
-No line says whose memory it is: that is decided by the one who imports it. Lines of another `type` belong to an export
-too (facts, an identity); the header lists those types under `types`, and they are no history and passed over here.
+A line without a speaker holds the words of the one whose memory it becomes, or of their assistant. Who that is, is
+decided by the one who imports it; `owner` says whose it was, in an export of several people. `"indexed": false` marks
+words that no search is to find. The header lists under `types` which other lines there are beside episodes:
+
+    {"type": "fact", "key": "city", "value": "Iași", "since": "…", "until": "…", "source_uid": "…"}
+    {"type": "identity", "text": "You are …", "since": "…", "until": "…"}
 """
 
 from __future__ import annotations
@@ -17,19 +21,21 @@ import codecs
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, tzinfo
-from typing import IO, Any, Final
+from datetime import UTC, datetime, tzinfo
+from typing import IO, Any, Final, TextIO
 
 from goat.adapters.history_file import CHUNK, BadValue, HistoryFile, Reading, in_bytes, unreadable
 from goat.adapters.history_sniff import Shape
 from goat.adapters.history_values import Json, as_object, clean, iso_moment, shortened, text_of, unix_moment
 from goat.errors import HistoryError
 from goat.records.episodes import Episode, Role
-from goat.records.history import ArchivedEpisode, BadRecord, HistoryRecord
+from goat.records.history import ArchivedEpisode, ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
 
 FORMAT: Final = "goat-history"
 VERSION: Final = 1
 EPISODE: Final = "episode"
+FACT: Final = "fact"
+IDENTITY: Final = "identity"
 
 
 def recognises(shape: Shape) -> bool:
@@ -42,10 +48,12 @@ def header_line(types: tuple[str, ...] = (EPISODE,), **facts: str) -> str:
     return _line({"format": FORMAT, "version": VERSION, "types": list(types), **facts})
 
 
-def episode_line(episode: Episode) -> str:
-    """The line of one episode, with its newline. Read back, the record's `archived` holds everything but the owner."""
+def episode_line(episode: Episode, indexed: bool = True, owner: str = "") -> str:
+    """The line of one episode, with its newline. Read back, the record's `archived` holds everything but the owner,
+    and the owner too where it is given."""
     fields: Json = {
         "type": EPISODE,
+        "owner": owner,
         "uid": episode.uid,
         "chat": episode.chat,
         "role": episode.role.value,
@@ -59,11 +67,45 @@ def episode_line(episode: Episode) -> str:
         "key": episode.key,
         "meta": dict(episode.meta),
     }
-    return _line({name: value for name, value in fields.items() if value or name in ("text", "chat")})
+    said = {name: value for name, value in fields.items() if value or name in ("text", "chat")}
+    return _line(said if indexed else {**said, "indexed": False})
+
+
+def value_line(value: ArchivedFact | ArchivedIdentity) -> str:
+    """The line of a fact or an identity text, with its newline."""
+    if isinstance(value, ArchivedFact):
+        fields: Json = {"type": FACT, "owner": value.owner, "key": value.key, "value": value.value}
+    else:
+        fields = {"type": IDENTITY, "owner": value.owner, "text": value.text}
+    fields["since"] = value.since.astimezone(UTC).isoformat()
+    if value.until is not None:
+        fields["until"] = value.until.astimezone(UTC).isoformat()
+    if isinstance(value, ArchivedFact):
+        fields["source_uid"] = value.source_uid
+    return _line({name: one for name, one in fields.items() if one or name in ("key", "value", "text")})
 
 
 def _line(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+class JsonLinesWriter:
+    """A `HistoryWriter` to an open text file."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def begin(self, about: Mapping[str, str]) -> None:
+        """Write the header."""
+        self._out.write(header_line((EPISODE, FACT, IDENTITY), **about))
+
+    def episode(self, episode: Episode, indexed: bool, owner: str) -> None:
+        """Write the line of an episode."""
+        self._out.write(episode_line(episode, indexed, owner))
+
+    def value(self, value: ArchivedFact | ArchivedIdentity) -> None:
+        """Write the line of a fact or an identity text."""
+        self._out.write(value_line(value))
 
 
 class JsonLinesHistory:
@@ -87,17 +129,44 @@ class JsonLinesHistory:
     def read(self, on_bad: Callable[[BadRecord], None] | None = None) -> Iterator[HistoryRecord]:
         """As the port says. Raises `HistoryError` for a header of another version in any case."""
         reading = Reading(self._file.path, on_bad)
+        for kind, fields in self._objects(reading):
+            if kind == EPISODE:
+                try:
+                    record = self._record(fields, reading)
+                except BadValue as fault:
+                    reading.bad(f"line {reading.number}: {fault}")
+                else:
+                    yield record
+
+    def values(self, on_bad: Callable[[BadRecord], None] | None, /) -> Iterator[ArchivedFact | ArchivedIdentity]:
+        """The lines of the types `fact` and `identity`. A line that cannot be read at all is told by `read` only."""
+        reading = Reading(self._file.path, lambda _: None)
+        for kind, fields in self._objects(reading):
+            if kind in _VALUES:
+                try:
+                    value = _VALUES[kind](fields, self._zone)
+                except BadValue as fault:
+                    told = Reading(self._file.path, on_bad)
+                    told.number, told.position = reading.number, reading.position
+                    told.bad(f"line {reading.number}: {fault}")
+                else:
+                    yield value
+
+    def _objects(self, reading: Reading) -> Iterator[tuple[str, Json]]:
+        """The objects of the lines with their types, headers left out."""
         types = frozenset((EPISODE,))
         with self._file.open() as raw:
             for line in self._lines(raw, reading):
                 try:
                     fields = _parsed(line)
-                    if "format" in fields and "text" not in fields:
-                        types = self._header(fields)
-                    elif _type_of(fields, types) == EPISODE:
-                        yield self._record(fields, reading)
+                    is_header = "format" in fields and "text" not in fields
+                    types = self._header(fields) if is_header else types
+                    kind = "" if is_header else _type_of(fields, types)
                 except BadValue as fault:
                     reading.bad(f"line {reading.number}: {fault}")
+                    continue
+                if kind:
+                    yield kind, fields
 
     def _lines(self, raw: IO[bytes], reading: Reading) -> Iterator[bytes]:
         """The lines that are not blank. One beyond the limit is reported, and passed over without being held."""
@@ -134,16 +203,15 @@ class JsonLinesHistory:
         return frozenset(name for name in types if isinstance(name, str)) if types else frozenset((EPISODE,))
 
     def _record(self, fields: Json, reading: Reading) -> HistoryRecord:
-        if not isinstance(fields.get("text"), str):
-            raise BadValue(f"its text is {shortened(fields.get('text'))}")
-        text, chat, speaker = clean(fields["text"]), text_of(fields.get("chat")), text_of(fields.get("speaker"))
-        at = fields.get("at")
-        moment = iso_moment(at, self._zone) if isinstance(at, str) else unix_moment(at)
+        text, speaker = _string(fields, "text"), text_of(fields.get("speaker"))
+        chat = text_of(fields.get("chat", "history"))
+        moment = _moment(fields.get("at"), self._zone)
         role, uid = _role(fields), text_of(fields.get("uid"))
+        archived = _archived(fields, uid, role) if uid and role is not None else None
         return HistoryRecord(
             source="goat",
             key=f"goat:{uid or _digest(chat, speaker, moment.isoformat(), text)}",
-            chat=chat or "history",
+            chat=chat,
             chat_title=text_of(fields.get("chat_title")),
             sender_id=text_of(fields.get("sender_id")) or speaker,
             sender_name=speaker,
@@ -153,8 +221,9 @@ class JsonLinesHistory:
             position=reading.position,
             reply_to=text_of(fields.get("reply_to")) or None,
             edited=fields.get("edited") is True,
-            own=None if role is None else role is Role.USER,
-            archived=_archived(fields, uid, role) if uid and role is not None else None,
+            role=role or Role.USER,
+            own=_own(role, speaker if archived is None else ""),
+            archived=archived,
         )
 
 
@@ -184,6 +253,13 @@ def _role(fields: Json) -> Role | None:
         raise BadValue(f"its role {shortened(name)} is none of {', '.join(Role)}") from None
 
 
+def _own(role: Role | None, speaker: str) -> bool | None:
+    """A user's line with a speaker does not say whether that speaker is the owner."""
+    if role is None or (role is Role.USER and speaker):
+        return None
+    return role is Role.USER
+
+
 def _archived(fields: Json, uid: str, role: Role) -> ArchivedEpisode:
     tags, meta = fields.get("tags", []), fields.get("meta", {})
     if not isinstance(tags, list) or not isinstance(meta, dict):
@@ -197,7 +273,49 @@ def _archived(fields: Json, uid: str, role: Role) -> ArchivedEpisode:
         source=text_of(fields.get("source")) or "terminal",
         key=text_of(fields.get("key")) or None,
         meta={name: text_of(value) for name, value in meta.items()},
+        owner=text_of(fields.get("owner")),
+        indexed=fields.get("indexed") is not False,
     )
+
+
+def _fact(fields: Json, zone: tzinfo) -> ArchivedFact:
+    key = _string(fields, "key")
+    if not key:
+        raise BadValue("its key is empty")
+    return ArchivedFact(
+        key=key,
+        value=_string(fields, "value"),
+        since=_moment(fields.get("since"), zone),
+        until=_end(fields, zone),
+        source_uid=text_of(fields.get("source_uid")),
+        owner=text_of(fields.get("owner")),
+    )
+
+
+def _identity(fields: Json, zone: tzinfo) -> ArchivedIdentity:
+    since = _moment(fields.get("since"), zone)
+    return ArchivedIdentity(_string(fields, "text"), since, _end(fields, zone), text_of(fields.get("owner")))
+
+
+_VALUES: Final[Mapping[str, Callable[[Json, tzinfo], ArchivedFact | ArchivedIdentity]]] = {
+    FACT: _fact,
+    IDENTITY: _identity,
+}
+
+
+def _string(fields: Json, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise BadValue(f"its {name} is {shortened(value)}")
+    return clean(value)
+
+
+def _moment(value: object, zone: tzinfo) -> datetime:
+    return iso_moment(value, zone) if isinstance(value, str) else unix_moment(value)
+
+
+def _end(fields: Json, zone: tzinfo) -> datetime | None:
+    return None if fields.get("until") is None else _moment(fields["until"], zone)
 
 
 def _digest(*parts: str) -> str:

@@ -15,7 +15,7 @@ from goat.adapters.history_file import BadValue, HistoryFile, Reading
 from goat.adapters.history_json import whole_objects
 from goat.adapters.history_sniff import Shape
 from goat.adapters.history_values import Json, as_object, clean, shortened, text_of
-from goat.records.history import BadRecord, HistoryKind, HistoryRecord
+from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryKind, HistoryRecord
 
 _SESSION: Final = re.compile(r"session_([0-9]+)")
 _DATE: Final = re.compile(r"([0-9]{1,2}):([0-9]{2}) (am|pm) on ([0-9]{1,2}) ([A-Za-z]+),? ([0-9]{4})", re.IGNORECASE)
@@ -56,6 +56,10 @@ class LocomoHistory:
         with reading.until_broken(), self._file.open() as raw:
             for place, sample in enumerate(whole_objects(self._file, raw, reading), 1):
                 yield from _turns(sample, place, reading)
+
+    def values(self, _on_bad: Callable[[BadRecord], None] | None, /) -> Iterator[ArchivedFact | ArchivedIdentity]:
+        """There are none in this format."""
+        return iter(())
 
 
 def session_moment(text: object) -> datetime:

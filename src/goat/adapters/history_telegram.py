@@ -20,7 +20,7 @@ from goat.adapters.history_json import JsonStream
 from goat.adapters.history_sniff import Shape
 from goat.adapters.history_telegram_text import media_line, service_line, words
 from goat.adapters.history_values import Json, as_object, iso_moment, shortened, text_of, unix_moment, whole_number
-from goat.records.history import BadRecord, HistoryKind, HistoryRecord
+from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryKind, HistoryRecord
 
 _CHATS: Final = frozenset({"", "chats.list.item", "left_chats.list.item"})
 """Where a chat stands: the root of a single chat's file, or an element of the archive's lists."""
@@ -108,6 +108,10 @@ class TelegramHistory:
                 if record is not None:
                     placed = topics.place(chat, item, record)
                     yield replace(placed, number=reading.number, position=reading.position)
+
+    def values(self, _on_bad: Callable[[BadRecord], None] | None, /) -> Iterator[ArchivedFact | ArchivedIdentity]:
+        """There are none in this format."""
+        return iter(())
 
     def _record(self, chat: _Chat, me: str, item: Json) -> HistoryRecord | None:
         """The record of one message, None for a message that says nothing. Raises `BadValue`."""

@@ -10,6 +10,7 @@ from datetime import UTC
 
 import numpy as np
 
+from goat.adapters.episode_uid import own_uid
 from goat.ports.run import Clock
 from goat.records.episodes import (
     Appended,
@@ -40,6 +41,7 @@ class MemoryArchive:
         self.seqs: dict[int, int] = {}
         self.head = 0
         self.delivered: dict[tuple[str, str, str], int] = {}
+        self.uids: dict[str, int] = {}
         self.passages: dict[int, tuple[Passage, ...]] = {}
         self.next_ord: Counter[str] = Counter()
         self.pending: dict[int, Outgoing] = {}
@@ -72,11 +74,18 @@ class MemoryJournal:
 
     def _append_one(self, new: NewEpisode, topics: Mapping[str, str]) -> Appended:
         delivery = None if new.key is None else (new.owner, new.source, new.key)
-        if delivery in self._archive.delivered:
-            return Appended(self._archive.episodes[self._archive.delivered[delivery] - 1], duplicate=True)
+        uid = new.uid or uuid.uuid4().hex
+        there = self._named(uid)
+        if there is not None and there.owner != new.owner:
+            uid = own_uid(new.owner, uid)
+            there = self._named(uid)
+        if there is None and delivery in self._archive.delivered:
+            there = self._archive.episodes[self._archive.delivered[delivery] - 1]
+        if there is not None:
+            return Appended(there, duplicate=True)
         episode = Episode(
             id=len(self._archive.episodes) + 1,
-            uid=uuid.uuid4().hex,
+            uid=uid,
             owner=new.owner,
             chat=new.chat,
             role=new.role,
@@ -96,10 +105,15 @@ class MemoryJournal:
             Passage(new.owner, first + part, episode.id, part, span) for part, span in enumerate(new.passages)
         )
         self._archive.episodes.append(episode)
+        self._archive.uids[uid] = episode.id
         self._change(episode.id)
         if delivery is not None:
             self._archive.delivered[delivery] = episode.id
         return Appended(episode, duplicate=False)
+
+    def _named(self, uid: str) -> Episode | None:
+        number = self._archive.uids.get(uid)
+        return None if number is None else self._archive.episodes[number - 1]
 
     def _assign(self, owners: set[str], topics: Mapping[str, str]) -> None:
         for place, episode in enumerate(self._archive.episodes):
@@ -164,6 +178,33 @@ class MemoryJournal:
 
     def _passages(self, owner: str) -> list[Passage]:
         return [passage for episode in self._owned(owner) for passage in self._archive.passages[episode.id]]
+
+
+class MemoryTransfer:
+    """See the port `Transfer`."""
+
+    def __init__(self, archive: MemoryArchive) -> None:
+        self._archive = archive
+
+    async def owners(self) -> list[str]:
+        """The names of all who have episodes, sorted."""
+        return sorted({episode.owner for episode in self._archive.episodes})
+
+    async def scan(self, owner: str, after: int, limit: int) -> list[Change]:
+        """The owner's next episodes, by id."""
+        seqs, passages = self._archive.seqs, self._archive.passages
+        newer = [episode for episode in self._archive.episodes if episode.owner == owner and episode.id > after]
+        return [Change(seqs[e.id], owner, e.id, e, passages[e.id]) for e in newer[: max(limit, 0)]]
+
+    async def find(self, owner: str, uids: Sequence[str]) -> dict[str, int]:
+        """Map uids to the ids of the owner's episodes."""
+        found: dict[str, int] = {}
+        for uid in uids:
+            for name in (own_uid(owner, uid), uid):
+                number = self._archive.uids.get(name)
+                if number is not None and self._archive.episodes[number - 1].owner == owner:
+                    found[uid] = number
+        return found
 
 
 class MemoryEmbeddings:

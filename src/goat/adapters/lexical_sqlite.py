@@ -287,7 +287,7 @@ def _session_scores(
     scores = np.zeros(len(candidates), np.float64)
     for ords, tf in lists:
         tf_of = np.bincount(view.sessions(ords), weights=tf, minlength=len(view.session_length))
-        tf_of[0] = 0
+        tf_of[0] = 0  # passages that went while their postings were at hand
         weight = idf(view.totals.sessions, int(np.count_nonzero(tf_of)))
         scores += weight * (K1 + 1) * tf_of[sessions] / (tf_of[sessions] + k)
     return scores

@@ -35,12 +35,10 @@ class OfflineModel:
         return "offline"
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
-        """Answer from `request.recalled` alone."""
+        """Answer from `request.recalled` alone, at once: there are no pieces to show before the reply is committed."""
         text = self._answer(request)
         if await self._first_time():
             text = f"{text}\n\n{HOW_TO_CONFIGURE}"
-        if on_text is not None:
-            on_text(text)
         return Reply(text, model=self.name, quotes_only=True)
 
     def _answer(self, request: ModelRequest) -> str:

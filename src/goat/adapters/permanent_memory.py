@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from goat.records.memory import Fact
+from goat.adapters.permanent_merge import V, merged
+from goat.records.memory import Fact, IdentityText, PermanentHistory
 
 
 class MemoryPermanentStore:
@@ -14,7 +15,7 @@ class MemoryPermanentStore:
 
     def __init__(self) -> None:
         self._facts: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
-        self._identities: dict[str, str] = {}
+        self._identities: defaultdict[str, list[IdentityText]] = defaultdict(list)
 
     async def facts(self, owner: str) -> list[Fact]:
         """The facts that hold now, by key."""
@@ -45,16 +46,36 @@ class MemoryPermanentStore:
 
     async def identity(self, owner: str) -> str | None:
         """The owner's identity text."""
-        return self._identities.get(owner)
+        texts = self._identities.get(owner, [])
+        return texts[-1].text if texts and texts[-1].until is None else None
 
     async def put_identity(self, owner: str, text: str | None, at: datetime) -> None:
-        """Set the identity text, or remove it."""
-        if text is None:
-            self._identities.pop(owner, None)
-        else:
-            self._identities[owner] = text
+        """Set the identity text, or remove it; the older one is kept with its end."""
+        texts = self._identities[owner]
+        if await self.identity(owner) == text:
+            return
+        if texts and texts[-1].until is None:
+            texts[-1] = _ended(texts[-1], at)
+        if text is not None:
+            texts.append(IdentityText(text, at.astimezone(UTC)))
+
+    async def everything(self, owner: str) -> PermanentHistory:
+        """All facts and identity texts that the owner has or had."""
+        keys = sorted(key for whose, key in self._facts if whose == owner)
+        facts = tuple(fact for key in keys for fact in self._facts[owner, key])
+        return PermanentHistory(facts, tuple(self._identities.get(owner, [])))
+
+    async def take_in(self, owner: str, brought: PermanentHistory) -> int:
+        """Merge values that come from elsewhere."""
+        taken = 0
+        for key in dict.fromkeys(fact.key for fact in brought.facts):
+            new = [replace(fact, since=fact.since.astimezone(UTC)) for fact in brought.facts if fact.key == key]
+            self._facts[owner, key], count = merged(self._facts[owner, key], new)
+            taken += count
+        self._identities[owner], count = merged(self._identities[owner], brought.identities)
+        return taken + count
 
 
-def _ended(fact: Fact, at: datetime) -> Fact:
-    """The fact with its end, which is never before its start."""
-    return replace(fact, until=max(at.astimezone(UTC), fact.since))
+def _ended(value: V, at: datetime) -> V:
+    """The value with its end, which is never before its start."""
+    return replace(value, until=max(at.astimezone(UTC), value.since))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, delete, insert, select, update
 
 from goat.adapters.database import Database
 from goat.adapters.journal.names import Names
 from goat.adapters.journal.schema import fact, identity, owner
-from goat.records.memory import Fact
+from goat.adapters.permanent_merge import merged
+from goat.records.memory import Fact, IdentityText, PermanentHistory
 
 _FACT = select(fact.c.key, fact.c.value, fact.c.since, fact.c.until, fact.c.source_episode).join(
     owner, owner.c.id == fact.c.owner_id
@@ -26,6 +29,13 @@ _CURRENT_IDENTITY = (
     select(identity.c.id, identity.c.text, identity.c.since)
     .join(owner, owner.c.id == identity.c.owner_id)
     .where(owner.c.name == bindparam("owner"), identity.c.until.is_(None))
+)
+_EVERY_FACT = _FACT.where(owner.c.name == bindparam("owner")).order_by(fact.c.key, fact.c.id)
+_IDENTITIES = (
+    select(identity.c.text, identity.c.since, identity.c.until)
+    .join(owner, owner.c.id == identity.c.owner_id)
+    .where(owner.c.name == bindparam("owner"))
+    .order_by(identity.c.id)
 )
 
 
@@ -95,6 +105,41 @@ class SqlitePermanentStore:
                 connection.execute(insert(identity), row)
 
         await self._db.write(supersede)
+
+    async def everything(self, owner: str) -> PermanentHistory:
+        """All facts and identity texts that the owner has or had."""
+        return await self._db.read(lambda connection: _everything(connection, owner))
+
+    async def take_in(self, owner: str, brought: PermanentHistory) -> int:
+        """Merge values that come from elsewhere; what changes is written anew, in its order."""
+
+        def take(connection: Connection) -> int:
+            owner_id = Names(connection).owner(owner)
+            standing = _everything(connection, owner)
+            taken = 0
+            for key in dict.fromkeys(one.key for one in brought.facts):
+                facts, count = merged(_of_key(standing.facts, key), _of_key(brought.facts, key))
+                if count:
+                    taken += count
+                    connection.execute(delete(fact).where(fact.c.owner_id == owner_id, fact.c.key == key))
+                    connection.execute(insert(fact), [{"owner_id": owner_id, **asdict(one)} for one in facts])
+            texts, count = merged(standing.identities, brought.identities)
+            if count:
+                connection.execute(delete(identity).where(identity.c.owner_id == owner_id))
+                connection.execute(insert(identity), [{"owner_id": owner_id, **asdict(one)} for one in texts])
+            return taken + count
+
+        return await self._db.write(take)
+
+
+def _everything(connection: Connection, name: str) -> PermanentHistory:
+    facts = [_fact(row) for row in connection.execute(_EVERY_FACT, {"owner": name})]
+    texts = tuple(IdentityText(*row) for row in connection.execute(_IDENTITIES, {"owner": name}))
+    return PermanentHistory(tuple(sorted(facts, key=lambda fact: fact.key)), texts)
+
+
+def _of_key(facts: Sequence[Fact], key: str) -> list[Fact]:
+    return [fact for fact in facts if fact.key == key]
 
 
 def _fact(row: Row[*tuple[Any, ...]]) -> Fact:

@@ -28,8 +28,8 @@ _GROWTH: Final = 1024
 def usual_scale(dimensions: int) -> float:
     """What one step of a code stands for with unit vectors of this length.
 
-    Components of unit vectors spread with 1/sqrt(dimensions); a code reaches four times as far, 0.2 for the 384
-    components of e5-small, whose largest is 0.19. One figure per model needs no statistics of the data.
+    Components of unit vectors spread with 1/sqrt(dimensions). A code reaches four times as far: 0.2 for the 384
+    components of e5-small, whose largest is 0.19. A model with larger ones wants a scale of its own.
     """
     return min(1.0, 4 / sqrt(dimensions)) / 127
 
@@ -49,14 +49,13 @@ class Mapped(NamedTuple):
 
 
 class CodeFile:
-    """The codes of one owner and one model. `torn` says that the file ended within a row when it was opened."""
+    """The codes of one owner and one model."""
 
     def __init__(self, path: Path, dimensions: int) -> None:
         self._path = path
         self._unfinished = path.with_suffix(".part")
         self._dimensions = dimensions
         self._writing = Lock()
-        self.torn = False
         self.mapped = self._nothing()
         self._map()
 
@@ -128,8 +127,7 @@ class CodeFile:
 
     def _map(self) -> None:
         size = self._path.stat().st_size if self._path.exists() else 0
-        rows, rest = divmod(size, self._dimensions)
-        self.torn = rest > 0
+        rows = size // self._dimensions
         if rows:
             codes = np.memmap(self._path, np.int8, "r", shape=(rows, self._dimensions))
             self.mapped = Mapped(codes, np.any(codes, axis=1))

@@ -168,7 +168,7 @@ class ScanVectorIndex:
         if kept.highest < 0 or not kept.cursor:
             await asyncio.to_thread(file.remove)
             return file
-        missing = None if file.torn else await asyncio.to_thread(_missing, file, kept)
+        missing = await asyncio.to_thread(_missing, file, kept)
         if missing is None:
             await self._refill(file, kept.owner_id)
         else:

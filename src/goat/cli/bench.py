@@ -33,3 +33,20 @@ def speed(json_out: JsonOut = None) -> None:
     report.show(out, "goat bench speed", figures)
     if json_out:
         report.write_json(json_out, "speed", figures)
+
+
+@bench.command()
+def locomo(
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """How often the evidence of a question is found, beside BM25, the embedder and their fusion."""
+    from goat.bench import locomo, locomo_table
+
+    out, err = consoles()
+    with err.status("reading …") as status:
+        outcome = locomo.run(data, limit, lambda step: status.update(f"{step} …"))
+    locomo_table.show(out, outcome, data.stem)
+    if json_out:
+        locomo_table.write(json_out, outcome, data.stem)

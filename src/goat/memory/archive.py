@@ -20,6 +20,7 @@ from goat.ports.stores import Embeddings, Journal, LexicalIndex, VectorIndex
 from goat.records.episodes import Appended, Change, Episode, NewEpisode, NewOutgoing, Passage, Role
 from goat.records.search import Floats, LexicalDocument, VectorRow
 from goat.records.turns import Notice
+from goat.retrieval.query import whole_text_term
 from goat.retrieval.terms import analyse, is_short_question
 
 BATCH = 256
@@ -48,6 +49,9 @@ def lexical_document(episode: Episode, passage: Passage) -> LexicalDocument:
     """The passage with its terms counted."""
     text = episode.text[passage.span.start : passage.span.end]
     terms = Counter(analyse(spoken(episode, text)))
+    length = terms.total()
+    if passage.part == 0:
+        terms[whole_text_term(episode.text)] = 1
     return LexicalDocument(
         owner=passage.owner,
         ord=passage.ord,
@@ -55,7 +59,7 @@ def lexical_document(episode: Episode, passage: Passage) -> LexicalDocument:
         chat=episode.chat,
         at=episode.at,
         terms=terms,
-        length=terms.total(),
+        length=length,
         topic_id=episode.topic_id,
         speaker=episode.speaker,
         question=is_short_question(text),
@@ -126,6 +130,10 @@ class Archive:
                 cursor = changes[-1].seq
                 await self._lexical.apply(documents, removed, cursor)
                 progress("words", cursor, head)
+
+    async def catch_up_words(self) -> None:
+        """Bring the lexical index to the journal's head; where it cannot be used, a notice is given."""
+        await self._spare("the word index", self.follow_words())
 
     def follow_meaning(self) -> None:
         """Embed what has no vector yet, in the background; one task does it, however often it is asked."""

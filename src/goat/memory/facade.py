@@ -155,8 +155,11 @@ class MemoryLayers:
     async def search(self, owner: str, text: str, at: datetime, limit: int, where: Where = EVERYWHERE) -> Recall:
         """Search the owner's whole archive on demand, without a cutoff."""
         vector = await self.embed(text)
-        query = Query(owner, text, distinct_terms(text), at, vector.value, where=where)
-        return await self.recall(query, replace(SEARCH, limit=limit))
+        return await self.recall(self.query(owner, text, at, vector.value, where), replace(SEARCH, limit=limit))
+
+    def query(self, owner: str, text: str, at: datetime, vector: Floats | None, where: Where = EVERYWHERE) -> Query:
+        """A text made ready for `recall`."""
+        return Query(owner, text, self.terms(text), at, vector, where=where)
 
     async def recall(
         self, query: Query, recipe: Recipe, least_relevance: float = 0.0, within: float | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from goat.records.episodes import Outgoing
-from goat.records.history import BadRecord, HistoryRecord
+from goat.records.episodes import Episode, Outgoing
+from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
 
 
 class Outbox(Protocol):
@@ -41,4 +41,27 @@ class HistorySource(Protocol):
         to it and left out; where the file itself breaks off, that is told too and the reading ends. A file that can no
         longer be opened or read raises `HistoryError` in both cases.
         """
+        ...
+
+    def values(self, on_bad: Callable[[BadRecord], None] | None, /) -> Iterator[ArchivedFact | ArchivedIdentity]:
+        """The facts and identity texts beside the records, each oldest first; only our own export has any.
+
+        Bad ones are handled as `read` does it.
+        """
+        ...
+
+
+class HistoryWriter(Protocol):
+    """Writes our own export. What it writes, a `HistorySource` reads back as an equal one."""
+
+    def begin(self, about: Mapping[str, str]) -> None:
+        """Start the export; `about` is for a reader's eyes. Called once, before everything else."""
+        ...
+
+    def episode(self, episode: Episode, indexed: bool, owner: str) -> None:
+        """Write an episode; `indexed` says whether a search can find it. An empty `owner` leaves out whose it is."""
+        ...
+
+    def value(self, value: ArchivedFact | ArchivedIdentity) -> None:
+        """Write a fact or an identity text."""
         ...

@@ -18,7 +18,7 @@ from goat.records.episodes import (
     NewEpisode,
     NewOutgoing,
 )
-from goat.records.memory import Fact, Versioned
+from goat.records.memory import Fact, PermanentHistory, Versioned
 from goat.records.search import (
     Floats,
     Hits,
@@ -42,10 +42,11 @@ class Journal(Protocol):
     ) -> list[Appended]:
         """Commit the episodes, in order, the outgoing replies and the topics in one transaction.
 
-        An episode whose (source, key) stands in the journal already is not written again: its stored form comes back
-        with `duplicate` true. Each outgoing reply carries the last episode of the call. `topics` maps exchange ids to
-        topic ids: episodes of these exchanges that have no topic and belong to an owner of this call get it, and move
-        to a new `seq`. When this returns, a killed process has lost nothing of it.
+        An episode whose (source, key) or `uid` stands in the owner's journal already is not written again: its stored
+        form comes back with `duplicate` true. A `uid` that belongs to another owner's episode gives way to one that is
+        made of it and the owner's name, the same every time. Each outgoing reply carries the last episode of the call.
+        `topics` maps exchange ids to topic ids: episodes of these exchanges that have no topic and belong to an owner
+        of this call get it, and move to a new `seq`. When this returns, a killed process has lost nothing of it.
         """
         ...
 
@@ -75,6 +76,22 @@ class Journal(Protocol):
 
     async def counts(self, owner: str, model: str) -> ArchiveCounts:
         """How much the owner's archive holds; `embedded` counts passages with a vector of `model`."""
+        ...
+
+
+class Transfer(Protocol):
+    """What an export reads of the archive, and an import asks it for beside `Journal.append`."""
+
+    async def owners(self) -> list[str]:
+        """The names of all who have episodes, sorted."""
+        ...
+
+    async def scan(self, owner: str, after: int, limit: int) -> list[Change]:
+        """The owner's next episodes with `id > after`, by id, with their passages."""
+        ...
+
+    async def find(self, owner: str, uids: Sequence[str]) -> dict[str, int]:
+        """Map uids, as they were given to `append`, to the ids of the owner's episodes; unknown ones are left out."""
         ...
 
 
@@ -220,4 +237,16 @@ class PermanentStore(Protocol):
 
     async def put_identity(self, owner: str, text: str | None, at: datetime) -> None:
         """Set the identity text; None returns to the configured one."""
+        ...
+
+    async def everything(self, owner: str) -> PermanentHistory:
+        """All facts and identity texts that the owner has or had."""
+        ...
+
+    async def take_in(self, owner: str, brought: PermanentHistory) -> int:
+        """Merge values that come from elsewhere, with their times, into the history; return how many were new.
+
+        A value that stands there already with the same start is left as it is. Of values that would hold at once the
+        one with the latest start holds, and the others end there.
+        """
         ...

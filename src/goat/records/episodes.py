@@ -42,7 +42,10 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class NewEpisode:
-    """One message to be archived. `passages` are the spans that the indexes may find it by; none keeps it unindexed."""
+    """One message to be archived. `passages` are the spans that the indexes may find it by; none keeps it unindexed.
+
+    `uid` is that of an episode that comes back from an export; a new one gets its own.
+    """
 
     owner: str
     chat: str
@@ -57,6 +60,7 @@ class NewEpisode:
     key: str | None = None
     passages: tuple[Span, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

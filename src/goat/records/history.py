@@ -21,7 +21,10 @@ class HistoryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedEpisode:
-    """What our own export knows about an episode beyond its words, so that an import makes an equal one."""
+    """What our own export knows about an episode beyond its words, so that an import makes an equal one.
+
+    `owner` is whose it was, empty in the export of one person. `indexed` is False for words that no search is to find.
+    """
 
     uid: str
     role: Role
@@ -31,6 +34,30 @@ class ArchivedEpisode:
     source: str = "terminal"
     key: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
+    indexed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedFact:
+    """A value of L1 in our own export. `source_uid` names the episode that it came from, empty where there is none."""
+
+    key: str
+    value: str
+    since: datetime
+    until: datetime | None = None
+    source_uid: str = ""
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedIdentity:
+    """An identity text of L0 in our own export."""
+
+    text: str
+    since: datetime
+    until: datetime | None = None
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +65,8 @@ class HistoryRecord:
     """One message of a history.
 
     `key` names the message for ever: the same message has the same key in every export of its chat. `reply_to` is the
-    key of the message that this one answers. `at` is the original time (aware). `own` tells whether the export itself
+    key of the message that this one answers. `at` is the original time (aware). `role` is that of an assistant for the
+    answers of a program, and of a user for everybody else. `own` tells whether the export itself
     shows that the exporting person wrote it; None where it does not say. `media` is the line that stands for a photo,
     a voice message and so on; it is also the `text` of a record that has no words. `topic` is the title of a forum
     topic. `number` counts the records of the file from 1, `position` is how many of the source's bytes were read when
@@ -58,6 +86,7 @@ class HistoryRecord:
     kind: HistoryKind = HistoryKind.MESSAGE
     reply_to: str | None = None
     edited: bool = False
+    role: Role = Role.USER
     own: bool | None = None
     forwarded_from: str = ""
     media: str = ""

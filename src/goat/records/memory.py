@@ -21,6 +21,24 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class IdentityText:
+    """A text of L0 with its time. `until` is None while it holds."""
+
+    text: str
+    since: datetime
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentHistory:
+    """Everything that an owner's permanent layers hold or held: facts by key and within a key oldest first, identity
+    texts oldest first."""
+
+    facts: tuple[Fact, ...] = ()
+    identities: tuple[IdentityText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Versioned:
     """A value of the working store and the version that a compare-and-set must name."""
 

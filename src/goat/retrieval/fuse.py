@@ -1,6 +1,6 @@
 """One score from all features.
 
-    score = a * passage + b * cosine + c * mean cosine of the three passages around + d * session
+    score = [same text] + a * passage + b * cosine + c * mean cosine of the three passages around + d * session
           + e [the passage before is a short question] + f [is a short question]
           + g [the one speaker named] + h [a person's words]
 
@@ -17,6 +17,22 @@ from numpy.typing import NDArray
 
 from goat.records.search import NEIGHBOUR_REACH, Floats, LexicalFeatures, Neighbourhood
 from goat.retrieval.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for the candidates.
+
+    `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
+    with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
+    query, `same_text` which candidates are the query itself, said before.
+    """
+
+    lexical: LexicalFeatures
+    cosines: Floats
+    around: Floats
+    unrelated: float
+    same_text: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +54,10 @@ def named_speaker(query: str, speakers: tuple[str, ...]) -> NDArray[np.bool_]:
     return np.array([speaker == name for speaker in speakers], dtype=np.bool_)
 
 
-def around_mean(cosines: Floats, around: Floats, near: Neighbourhood) -> Floats:
+def around_mean(cosines: Floats, around: Floats) -> Floats:
     """The mean cosine of each candidate and its direct neighbours, over those that exist.
 
-    `around` has the shape of `near.around` with NaN where there is no passage or no vector.
+    `around` has NaN where there is no passage or no vector.
     """
     window = around[:, NEIGHBOUR_REACH - 1 : NEIGHBOUR_REACH + 2].copy()
     window[:, 1] = cosines
@@ -50,24 +66,14 @@ def around_mean(cosines: Floats, around: Floats, near: Neighbourhood) -> Floats:
     return np.asarray(mean, dtype=np.float32)
 
 
-def fuse(
-    query: str,
-    near: Neighbourhood,
-    lexical: LexicalFeatures,
-    cosines: Floats,
-    around: Floats,
-    unrelated: float,
-    weights: Weights,
-) -> Scores:
-    """Score every candidate.
-
-    `cosines` is one per candidate (no NaN), `around` as in `around_mean`, `unrelated` the cosine of a text that has
-    nothing to do with the query.
-    """
+def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) -> Scores:
+    """Score every candidate."""
+    lexical = evidence.lexical
     parts = {
+        "verbatim": weights.verbatim * evidence.same_text.astype(np.float32),
         "passage": weights.passage * lexical.passage,
-        "cosine": weights.cosine * cosines,
-        "around_cosine": weights.around_cosine * around_mean(cosines, around, near),
+        "cosine": weights.cosine * evidence.cosines,
+        "around_cosine": weights.around_cosine * around_mean(evidence.cosines, evidence.around),
         "session": weights.session * lexical.session,
         "after_question": weights.after_question * near.after_question.astype(np.float32),
         "question": weights.question * near.question.astype(np.float32),
@@ -75,15 +81,17 @@ def fuse(
         "human": weights.human * near.human.astype(np.float32),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total=total, relevance=relevance(lexical, cosines, unrelated, weights), parts=parts)
+    return Scores(total=total, relevance=relevance(evidence, weights), parts=parts)
 
 
-def relevance(lexical: LexicalFeatures, cosines: Floats, unrelated: float, weights: Weights) -> Floats:
+def relevance(evidence: Evidence, weights: Weights) -> Floats:
     """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units.
 
-    The lexical score counts by how much of the query the archive knows at all: one known word of many says little.
+    The lexical score counts by how much of the query the archive knows at all: one known word of many says little. The
+    same text is relevant without a doubt.
     """
-    words = lexical.passage * lexical.coverage
-    closeness = np.clip((cosines - unrelated) / weights.cosine_span, -1.0, 1.5)
+    words = evidence.lexical.passage * evidence.lexical.coverage
+    closeness = np.clip((evidence.cosines - evidence.unrelated) / weights.cosine_span, -1.0, 1.5)
     logit = weights.relevance_constant + weights.relevance_lexical * words + weights.relevance_cosine * closeness
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0))), dtype=np.float32)
+    calibrated = 1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))
+    return np.where(evidence.same_text, np.float32(1.0), calibrated).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 from goat.errors import BackendUnavailable
 from goat.ports.stores import LexicalIndex, VectorIndex
 from goat.records.search import Hits, Lost, Ords
-from goat.retrieval.query import Query
+from goat.retrieval.query import Query, whole_text_term
 
 LIST_LENGTH = 200
 """Hits taken from each group. With the neighbours of every hit, 200 loses nothing against whole lists."""
@@ -29,10 +29,13 @@ class Candidates:
 
 
 def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, Group]:
-    """Every group by name: words and meaning, over the whole archive, in the asking chat, and in the topic."""
+    """Every group by name: the same text, words and meaning, over the whole archive, in the chat, and in the topic."""
 
     async def words(query: Query) -> Hits:
         return await lexical.search(query.owner, query.terms, LIST_LENGTH, query.where)
+
+    async def verbatim(query: Query) -> Hits:
+        return await lexical.search(query.owner, [whole_text_term(query.text)], LIST_LENGTH, query.where)
 
     async def meaning(query: Query) -> Hits:
         if query.vector is None:
@@ -46,6 +49,7 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         return lambda query: group(replace(query, where=replace(query.where, topic_id=query.topic_id)))
 
     return {
+        "verbatim": verbatim,
         "words": words,
         "meaning": meaning,
         "words_in_chat": in_chat(words),

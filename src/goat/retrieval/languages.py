@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, resources
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,9 @@ LATIN = "latin"
 
 _CLEAR_LEAD = 0.7
 """A language whose evidence reaches this share of the best one's is as likely."""
+
+_SPEAKERS = 2
+"""So many distinct function words have to speak for a language."""
 
 _WORDS_LOOKED_AT = 400
 """Evidence beyond so many words changes nothing."""
@@ -69,25 +73,25 @@ def _evidence() -> Mapping[str, tuple[str, ...]]:
 
 
 def likely_languages(words: Iterable[str]) -> tuple[str, ...]:
-    """The languages that a text in the Latin script may be in, from its folded words; all of them without evidence.
+    """The languages that a text in the Latin script may be in, from its folded words; all of them when none shows.
 
-    Each function word speaks for its languages, the louder the fewer they are. One code is a decision, several are a
-    tie. The answer has the order of the data file, so that equal texts get equal answers.
+    Each distinct function word speaks for its languages, the louder the fewer they are. A language needs two: one word
+    alone may be a content word of another language ('dog' is a function word in Danish, 'die' in German). One code is
+    a decision, several are a tie. The answer has the order of the data file, so equal texts get equal answers.
     """
     owners = _evidence()
     votes: dict[str, float] = {}
-    for position, word in enumerate(words):
-        if position == _WORDS_LOOKED_AT:
-            break
-        codes = owners.get(word)
-        if codes is not None:
-            weight = 1 / len(codes)
-            for code in codes:
-                votes[code] = votes.get(code, 0.0) + weight
-    if not votes:
+    speakers: dict[str, int] = {}
+    for word in dict.fromkeys(islice(words, _WORDS_LOOKED_AT)):
+        codes = owners.get(word, ())
+        for code in codes:
+            votes[code] = votes.get(code, 0.0) + 1 / len(codes)
+            speakers[code] = speakers.get(code, 0) + 1
+    shown = [code for code, number in speakers.items() if number >= _SPEAKERS]
+    if not shown:
         return latin_languages()
-    enough = _CLEAR_LEAD * max(votes.values())
-    return tuple(code for code in latin_languages() if votes.get(code, 0.0) >= enough)
+    enough = _CLEAR_LEAD * max(votes[code] for code in shown)
+    return tuple(code for code in latin_languages() if code in shown and votes[code] >= enough)
 
 
 @lru_cache(maxsize=1024)

@@ -21,7 +21,7 @@ from goat.ports.stores import Journal, LexicalIndex, VectorIndex
 from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Ords, Recall, Recalled
 from goat.retrieval import context
 from goat.retrieval.cutoff import cut
-from goat.retrieval.fuse import Scores, fuse
+from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
 from goat.retrieval.weights import Weights
@@ -41,10 +41,10 @@ class Recipe:
     limit: int = 20
 
 
-REFLEX = Recipe("reflex", ("words", "meaning"))
-COLD = Recipe("cold", ("words", "meaning", "words_in_chat", "meaning_in_chat"))
-DRIFT = Recipe("drift", ("words_in_topic", "meaning_in_topic", "words", "meaning"))
-SEARCH = Recipe("search", ("words", "meaning"))
+REFLEX = Recipe("reflex", ("verbatim", "words", "meaning"))
+COLD = Recipe("cold", ("verbatim", "words", "meaning", "words_in_chat", "meaning_in_chat"))
+DRIFT = Recipe("drift", ("verbatim", "words_in_topic", "meaning_in_topic", "words", "meaning"))
+SEARCH = Recipe("search", ("verbatim", "words", "meaning"))
 
 
 @dataclass(slots=True)
@@ -98,8 +98,9 @@ class Retriever:
         results: tuple[Recalled, ...] = ()
         if len(candidates.ords):
             near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
-            scores = await progress.stage("score", self._score(query, near, progress))
-            ranked = await progress.stage("fetch", self._fetch(query, near, scores, candidates, progress))
+            scores = await progress.stage("score", self._score(query, near, candidates, progress))
+            fetched = self._fetch(query, near, scores, candidates, recipe.limit, progress)
+            ranked = await progress.stage("fetch", fetched)
             results = cut(ranked, least_relevance, recipe.limit)
         return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
 
@@ -111,7 +112,7 @@ class Retriever:
         located = await progress.spare("episodes", self._journal.locate(query.owner, ords.tolist()), {})
         return context.alone(ords, located)
 
-    async def _score(self, query: Query, near: Neighbourhood, progress: _Progress) -> Scores:
+    async def _score(self, query: Query, near: Neighbourhood, candidates: Candidates, progress: _Progress) -> Scores:
         lexical = await progress.spare(
             "lexical features",
             self._lexical.features(query.owner, query.terms, near),
@@ -120,7 +121,9 @@ class Retriever:
         around = await self._cosines(query, near, progress)
         unrelated = self._weights.unrelated(query.vector)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
-        return fuse(query.text, near, lexical, cosines, around, unrelated, self._weights)
+        same = np.array(["verbatim" in candidates.mechanisms.get(number, ()) for number in near.ords.tolist()])
+        evidence = Evidence(lexical, cosines, around, unrelated, same)
+        return fuse(query.text, near, evidence, self._weights)
 
     async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
         """Cosines in the shape of `near.around`, NaN where there is no passage or no vector."""
@@ -133,9 +136,9 @@ class Retriever:
         return unknown if scored is None else scored[places].reshape(near.around.shape)
 
     async def _fetch(
-        self, query: Query, near: Neighbourhood, scores: Scores, candidates: Candidates, progress: _Progress
+        self, query: Query, near: Neighbourhood, scores: Scores, candidates: Candidates, limit: int, progress: _Progress
     ) -> list[Recalled]:
-        best = best_passages(near, scores.total)[:SHORTLIST]
+        best = best_passages(near, scores.total)[: max(limit, SHORTLIST)]
         ids = near.episode_ids[best].tolist()
         episodes = await progress.spare("episodes", self._journal.episodes(query.owner, ids), [])
         by_id = {episode.id: episode for episode in episodes}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 
 from goat.records.memory import Held
 from goat.records.search import EVERYWHERE, Floats, Where
+from goat.retrieval.fold import fold
 from goat.retrieval.terms import analyse
 
 
@@ -32,3 +34,12 @@ class Query:
 def distinct_terms(text: str) -> tuple[str, ...]:
     """The distinct index terms of a text in their order."""
     return tuple(dict.fromkeys(analyse(text)))
+
+
+def whole_text_term(text: str) -> str:
+    """One term for a message as a whole: equal for texts that differ in case, accents or white space only.
+
+    It finds a message by its own words even where they are all too common to tell it from others.
+    """
+    digest = blake2b(" ".join(fold(text).split()).encode("utf-8"), digest_size=8).hexdigest()
+    return f"={digest}"

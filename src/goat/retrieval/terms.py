@@ -66,7 +66,7 @@ def analyse(text: str, language: str | None = None) -> list[str]:
     else:
         codes = likely_languages(_latin_words(found))
     terms = [term for token in found if not _is_function_word(token, codes) for term in _terms(token, codes)]
-    return terms or [term for token in found for term in _terms(token, codes)]
+    return terms or [term for token in found for term in _terms(token, codes, keep_all=True)]
 
 
 def _latin_words(found: Iterable[Token]) -> Iterator[str]:
@@ -84,21 +84,20 @@ def _is_function_word(token: Token, codes: tuple[str, ...]) -> bool:
     return token.text in stop_words(codes if script == LATIN else _codes_of(script))
 
 
-def _terms(token: Token, codes: tuple[str, ...]) -> tuple[str, ...]:
+def _terms(token: Token, codes: tuple[str, ...], keep_all: bool = False) -> tuple[str, ...]:
     match token.kind:
         case Kind.EXACT:
             return (token.text,)
         case Kind.RUN:
-            return _run_terms(token.text)
+            return _run_terms(token.text, frozenset() if keep_all else stop_words(_codes_of("unspaced")))
         case Kind.WORD:
             return _word_terms(token.text, codes)
 
 
-def _run_terms(run: str) -> tuple[str, ...]:
+def _run_terms(run: str, stop: frozenset[str]) -> tuple[str, ...]:
     """Bigrams of a run of letters that are written without spaces, and each Chinese character in it."""
     if len(run) == 1:
         return (run,)
-    stop = stop_words(_codes_of("unspaced"))
     terms = []
     for at, letter in enumerate(run):
         if _IS_HAN.match(letter):

@@ -23,6 +23,7 @@ class Weights:
     cosine in these units, and the constant.
     """
 
+    verbatim: float
     passage: float
     cosine: float
     around_cosine: float

@@ -10,9 +10,9 @@ from typing import Final
 
 from wcwidth import grapheme_boundary_before
 
-from goat.interfaces.telegram.chunk import ENTITIES, Chunk, Entity
-from goat.interfaces.telegram.entities import DETECTED, entities_of
-from goat.interfaces.telegram.rich_text import RichText, Run, Style
+from goat.interfaces.telegram.chunk import ENTITIES, Chunk
+from goat.interfaces.telegram.entities import entities_of
+from goat.interfaces.telegram.rich_text import DETECTED, RichText, Run, Style
 
 _BLANK: Final = " \n"
 _EMPTY_LOOKING: Final = "\u2800\u3164\uffa0\ufffc"
@@ -84,14 +84,23 @@ class _Cutter:
         ]
 
     def _fits(self, begin: int) -> int:
-        return bisect_right(self._units, self._units[begin] + self._limit) - 1
+        return max(begin + 1, bisect_right(self._units, self._units[begin] + self._limit) - 1)
 
     def _best(self, begin: int, most: int) -> int:
         """The best place for a cut, at most at `most`."""
-        half = begin + int((most - begin) * _LINE_FROM)
-        cut = self._after("\n\n", begin + int((most - begin) * _PARAGRAPH_FROM), most)
-        if cut is None:
-            cut = self._last("\n", half, most)
-        if cut is None:
-            cut = self._last(" ", half, most)
-        return cut if cut is not None and cut > begin else self._grapheme(begin, most)
+        filled = most - begin
+        for separator, least in (("\n\n", _PARAGRAPH_FROM), ("\n", _LINE_FROM), (" ", _LINE_FROM)):
+            cut = self._last(separator, begin + int(filled * least), most)
+            if cut is not None:
+                return cut
+        cluster = grapheme_boundary_before(self.text, most + 1)
+        return cluster if begin < cluster else most
+
+    def _last(self, separator: str, least: int, most: int) -> int | None:
+        """The last place behind `least` where a separator stands that may be cut at."""
+        place = most + len(separator)
+        while (place := self.text.rfind(separator, least + 1, place)) > 0:
+            in_code = self._style(place).in_code
+            if not self._style(place - 1).heading and not (in_code and separator == "\n\n"):
+                return place
+        return None

@@ -6,21 +6,18 @@ begins. Cutting them here as well tells how many entities a message really has.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from goat.interfaces.telegram.chunk import Entity, units
-from goat.interfaces.telegram.rich_text import Run, Style
+from goat.interfaces.telegram.rich_text import DETECTED, Run, Style
 
 Key = TypeVar("Key")
 
-DETECTED: Final = "detected"
-"""The type of an entity that Telegram adds by itself."""
-
 _STYLES: Final = ("bold", "italic", "strikethrough")
-_RANK: Final = {
-    name: rank for rank, name in enumerate(["blockquote", "pre", "code", "text_link", DETECTED, *_STYLES])
-}
+_RANK: Final = {name: rank for rank, name in enumerate(["blockquote", "pre", "code", "text_link", DETECTED, *_STYLES])}
 
 
 def entities_of(runs: Sequence[Run]) -> list[Entity]:
@@ -33,8 +30,9 @@ def entities_of(runs: Sequence[Run]) -> list[Entity]:
     styled = [(name, begin, end) for name in _STYLES for _, begin, end in _ranges(runs, _shows(name))]
     beginnings = sorted({begin for _, begin, _ in styled})
     for name, begin, end in styled:
-        edges = [begin, *(edge for edge in beginnings if begin < edge < end), end]
-        found += [Entity(name, left, right - left) for left, right in zip(edges, edges[1:], strict=False)]
+        inner = beginnings[bisect_right(beginnings, begin) : bisect_left(beginnings, end)]
+        edges = [begin, *inner, end]
+        found += [Entity(name, left, right - left) for left, right in pairwise(edges)]
     return sorted(found, key=lambda one: (one.offset, -one.length, _RANK[one.type]))
 
 

@@ -1,9 +1,8 @@
 """Markdown as models write it in a chat: CommonMark with tables and strikethrough, made safe for names and paths.
 
 It departs from CommonMark where that would swallow characters that are no markup: HTML, character references,
-underlined headings and reference definitions are text; addresses, Windows paths, `__init__`-like names and an
-asterisk between two letters or digits stay as they are. File names that Telegram would take for internet addresses
-become code.
+underlined headings and reference definitions are text; addresses, paths, `__init__`-like names and an asterisk between
+two letters or digits stay as they are. File names that Telegram would take for internet addresses become code.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ _LITERAL: Final = re.compile(
     rf"""
     (?P<address>(?:https?|ftp)://[^\s<>"`\[\]]+)
   | (?P<path>[A-Za-z]:\\[^\s<>:"|?*`]+ | \\\\[\w.$-]+\\[^\s<>:"|?*`]+)
-  | (?P<file>(?:[\w.+~-]+/|~/|\.{{1,2}}/|/)*[\w.+-]*\w\.(?:{_DOMAINS_OF_FILES})(?![\w/@-]|\.\w))
+  | (?P<file>/?(?:[\w.+~-]{{1,255}}/){{0,50}}[\w.+-]{{0,255}}\w\.(?:{_DOMAINS_OF_FILES})(?![\w/@-]|\.\w))
+  | (?P<route>[~/]?/?[^\W_][\w.+-]{{0,255}}(?:/[\w.+~-]{{1,255}}){{1,50}})
   | (?P<name>__(?:{_DUNDERS})__ | __\w+?__(?=[.(\[]\w))
     """,
     re.VERBOSE,
@@ -61,7 +61,7 @@ def _literal(state: StateInline, silent: bool) -> bool:
 
 
 def _take(state: StateInline, found: re.Match[str], silent: bool) -> bool:
-    text = _without_punctuation(found[0]) if found.lastgroup in ("address", "path") else found[0]
+    text = _without_punctuation(found[0]) if found.lastgroup in ("address", "path", "route") else found[0]
     if not silent and found.lastgroup == "file":
         state.push("code_inline", "code", 0).content = text
     elif not silent:

@@ -6,12 +6,23 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import Any, Final
 
 from goat.interfaces.telegram.chunk import Document
 
-_DETECTED: Final = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+\.\w+|(?<!\w)[@#]\w+|(?<![\w/<>])/\w+(?!\w)")
-"""What Telegram marks by itself. It counts towards the entities of a message, so it is kept account of."""
+DETECTED: Final = "detected"
+"""The type of a frame that Telegram puts there by itself."""
+
+_INNER_QUOTE: Final = "│ "
+_DETECTED: Final = re.compile(
+    r"https?://\S+"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.-])(?:[\w-]+\.)+[A-Za-z]{2,}\b"
+    r"|(?<!\w)[@#]\w+"
+    r"|(?<![\w/<>])/\w+"
+)
+"""What Telegram may mark by itself. That counts towards the entities of a message, so it is kept account of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,14 @@ class RichText:
             self.runs.append(Run(text, style))
 
 
+class _Place(Enum):
+    """Where the writer stands, which decides how the next block begins."""
+
+    NEW_LINE = auto()
+    AFTER_MARK = auto()
+    IN_TEXT = auto()
+
+
 class Writer:
     """Collects rich texts and the documents between them.
 
@@ -82,76 +101,94 @@ class Writer:
 
     def __init__(self) -> None:
         self.parts: list[RichText | Document] = []
-        self.style = PLAIN
+        self._style = PLAIN
         self._indents: list[str] = []
-        self._at_start = True
+        self._place = _Place.NEW_LINE
         self._numbers = 0
 
     @contextmanager
     def styled(self, **changes: Any) -> Iterator[None]:
         """Write in a changed style."""
-        before = self.style
-        self.style = replace(before, **changes)
+        before = self._style
+        self._style = replace(before, **changes)
         try:
             yield
         finally:
-            self.style = before
+            self._style = before
 
     @contextmanager
-    def framed(self, kind: str, **details: Any) -> Iterator[None]:
-        """Write inside one frame of its own; inside another frame there is none."""
-        with self.styled(frame=self.style.frame or Frame(kind, self.number(), **details)):
+    def framed(self, kind: str, **details: str) -> Iterator[None]:
+        """Write inside a frame of its own; inside another frame there is none."""
+        with self.styled(frame=self._style.frame or Frame(kind, self._number(), **details)):
             yield
 
     @contextmanager
+    def quoted(self) -> Iterator[None]:
+        """Write inside a quote that begins here; inside another quote it is a bar in front of each line."""
+        if self._style.quote is not None:
+            self.mark(_INNER_QUOTE)
+            with self.indented(_INNER_QUOTE):
+                yield
+        else:
+            self._place = _Place.NEW_LINE if self._place is _Place.IN_TEXT else self._place
+            with self.styled(quote=self._number()):
+                yield
+
+    @contextmanager
     def indented(self, prefix: str) -> Iterator[None]:
-        """Begin lines with a prefix beside the ones that are there already."""
+        """Begin lines with a prefix after those that are there already."""
         self._indents.append(prefix)
         try:
             yield
         finally:
             self._indents.pop()
-
-    def number(self) -> int:
-        """A number that nothing else has."""
-        self._numbers += 1
-        return self._numbers
+            written = self.parts and not isinstance(self.parts[-1], Document)
+            self._place = _Place.IN_TEXT if written else _Place.NEW_LINE
 
     def text(self, text: str) -> None:
-        """Write one line's text, or code as it is."""
-        if self.style.frame is not None:
-            self._add(text, self.style)
+        """Write text; a line end in it is one, unless it stands in a frame."""
+        if self._style.frame is not None:
+            self._add(text, self._style)
             return
-        end = 0
-        for found in _DETECTED.finditer(text):
-            self._add(text[end : found.start()], self.style)
-            self._add(found[0], replace(self.style, frame=Frame("detected", self.number())))
-            end = found.end()
-        self._add(text[end:], self.style)
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                self.line()
+            self._plain_line(line)
 
     def line(self) -> None:
         """Begin a new line."""
-        self._add("\n" + "".join(self._indents), replace(self.style, frame=None))
+        self._add("\n" + "".join(self._indents), replace(self._style, frame=None))
 
-    def block(self, blank: bool) -> None:
-        """Begin a block on a line of its own, after a blank one if wanted; right after a bullet it begins there."""
-        if not self._at_start:
-            self._add("\n" if blank else "", self._outside())
-            self._add("\n" + "".join(self._indents), self._outside())
-        self._at_start = True
+    def block(self, blank: bool, own_line: bool = False) -> None:
+        """Begin a block, if wanted after a blank line; right after a mark it begins there, except on its own line."""
+        indent = "" if own_line else "".join(self._indents)
+        if self._place is _Place.IN_TEXT or (own_line and self._place is _Place.AFTER_MARK):
+            self._add(("\n\n" if blank else "\n") + indent, self._outside())
 
-    def bullet(self, mark: str) -> None:
-        """Write what stands before a list item."""
+    def mark(self, mark: str) -> None:
+        """Write what stands in front of a list item or line."""
         self._add(mark, self._outside())
-        self._at_start = True
+        self._place = _Place.AFTER_MARK
 
     def attach(self, document: Document) -> None:
         """Put a file between what was written and what comes."""
         self.parts.append(document)
-        self._at_start = True
+        self._place = _Place.NEW_LINE
+
+    def _plain_line(self, text: str) -> None:
+        end = 0
+        for found in _DETECTED.finditer(text):
+            self._add(text[end : found.start()], self._style)
+            self._add(found[0], replace(self._style, frame=Frame(DETECTED, self._number())))
+            end = found.end()
+        self._add(text[end:], self._style)
 
     def _outside(self) -> Style:
-        return Style(quote=self.style.quote)
+        return Style(quote=self._style.quote)
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
 
     def _add(self, text: str, style: Style) -> None:
         if not text:
@@ -161,4 +198,4 @@ class Writer:
         current = self.parts[-1]
         assert isinstance(current, RichText)
         current.add(text, style)
-        self._at_start = False
+        self._place = _Place.IN_TEXT

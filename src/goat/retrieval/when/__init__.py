@@ -7,8 +7,8 @@ place by the patterns of `data/when_*.toml` (one file per language; `load` compi
 
 from __future__ import annotations
 
-from goat.retrieval.when.frames import Kind
 from goat.retrieval.when.load import LANGUAGES, UnknownLanguage
+from goat.retrieval.when.slots import Kind
 from goat.retrieval.when.windows import Window, find_windows
 
 __all__ = ["LANGUAGES", "Kind", "UnknownLanguage", "Window", "find_windows"]

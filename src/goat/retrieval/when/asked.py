@@ -40,6 +40,11 @@ class Asked:
         """The moment (UTC) at which a day begins."""
         return self.instants(day, 0)[0]
 
+    def a_day_later(self, moment: datetime) -> datetime:
+        """The moment (UTC) at which the clocks show the same time on the next day."""
+        local = self.local(moment)
+        return self.instants(local.date() + timedelta(1), local.hour * 60 + local.minute)[0]
+
     def local(self, moment: datetime) -> datetime:
         """The moment as the clocks of the zone show it."""
         return moment.astimezone(self.zone)

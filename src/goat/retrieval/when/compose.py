@@ -1,146 +1,89 @@
-"""From single expressions to what they say together: "yesterday" "at three", "from" "Monday" "to" "Wednesday".
-
-Neighbours belong together when nothing but glue ("at", "on the", a comma) or a mark ("from", "since", "to") stands
-between them. Every gap and every neighbourhood that is looked at has a bounded length.
-"""
+"""From single expressions to what they say together: "yesterday" "at three", "from" "Monday" "to" "Wednesday"."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from goat.retrieval.languages import likely_languages
 from goat.retrieval.when.asked import Asked
+from goat.retrieval.when.expressions import Expression, single_expressions
 from goat.retrieval.when.frames import Frame, merged
-from goat.retrieval.when.grammar import Final, Grammar, Lattice, Match, longest_match
-from goat.retrieval.when.load import GLUE, MARK
-from goat.retrieval.when.rules import RULES
+from goat.retrieval.when.grammar import Grammar, Lattice
+from goat.retrieval.when.marks import (
+    JOINS,
+    LIMITS,
+    OPENING,
+    THIRDS,
+    Bridge,
+    bridge,
+    mark_behind,
+    marks_before,
+    marks_from,
+    said_of,
+)
 from goat.retrieval.when.scan import Token
-from goat.retrieval.when.values import Values
-
-_JOINS = {"to": None, "and": "between", "onto": "from"}
-"""The marks that join two ends of a range, and the mark that must stand before the first."""
-
-OPENING = frozenset(("between", "from"))
-BEHIND = "_behind"
-"""The end of the names of marks that stand behind what they mark."""
-
-_COMPANY = frozenset(("since", "until", "before", "after"))
-_COMPANY_OF_LONG_TIMES = frozenset(("early", "mid", "late"))
-"""Marks that make a time of a word that need not be one."""
-
-_LEADING = OPENING | _COMPANY | _COMPANY_OF_LONG_TIMES
-"""Marks that stand before what they mark."""
-
-_KEPT = _COMPANY | OPENING
-"""Marks that still count where they stand inside of an expression."""
-
-_LONGEST_GAP = 4
-"""More tokens than this do not stand between two expressions that belong together, nor between one and its marks."""
+from goat.retrieval.when.selectors import Relation, Selector
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """A time that was found: what it says, its tokens `start` to `end`, `to` where it reaches if it is a range, and
-    its marks."""
-
-    frame: Frame
-    start: int
-    end: int
-    to: Expression | None = None
-    marks: frozenset[str] = frozenset()
-
-
-class _Bridge(NamedTuple):
-    """What stands between two expressions: nothing but glue (`glue`), and the marks among it."""
-
-    glue: bool
-    marks: frozenset[str]
-
-
-def expressions(grammar: Grammar, tokens: Sequence[Token], asked: Asked) -> list[Expression]:
+def expressions(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice, asked: Asked) -> list[Expression]:
     """The times that a text names, in its order. What is too weak to stand alone is left out."""
-    lattice = grammar.lattice(tokens)
-    single = [
-        Expression(replace(frame, weak=final.weak, explicit=not final.mention), match.start, match.end)
-        for match in _matches(grammar, tokens, lattice)
-        for final, frame in _readings(match, asked)
-    ]
-    joined = _joined(_shared(_merged(single, lattice), lattice), lattice)
+    single = single_expressions(grammar, tokens, lattice, asked)
+    joined = _joined(_shared(_merged(single, lattice, asked), lattice), lattice)
     return [found for found in joined if counts(found)]
 
 
-def _readings(match: Match, asked: Asked) -> Iterator[tuple[Final, Frame]]:
-    """The frames of the first reading that names a time that there is."""
-    for final, values in match.readings:
-        frames = RULES[final.rule](Values(final.names, values), asked)
-        if frames:
-            yield from ((final, frame) for frame in frames)
-            return
-
-
-def _matches(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice) -> Iterator[Match]:
-    """The longest pattern at each place, from left to right; none overlaps another."""
-    position = 0
-    while position < len(lattice):
-        match = longest_match(grammar.root, lattice, position) if lattice[position] else None
-        if match and (_is_everyday(match, grammar, tokens) or _is_overtaken(match, grammar, tokens, lattice)):
-            match = None
-        if match:
-            yield match
-        position = match.end if match else position + 1
-
-
-def _is_everyday(match: Match, grammar: Grammar, tokens: Sequence[Token]) -> bool:
-    """Whether an expression is everyday words of another language, and the text is rather in that one.
-
-    "hier" is yesterday in French and here in German: the function words around it decide.
-    """
-    words = ["#" if token.value is not None else token.text for token in tokens[match.start : match.end]]
-    others = grammar.elsewhere.get((match.readings[0][0].language, " ".join(words)))
-    if not others:
-        return False
-    around = (token.text for token in (*tokens[: match.start], *tokens[match.end :]) if token.kind == "word")
-    likely = likely_languages(around)
-    return match.readings[0][0].language not in likely and any(other in likely for other in others)
-
-
-def _is_overtaken(match: Match, grammar: Grammar, tokens: Sequence[Token], lattice: Lattice) -> bool:
-    """Whether it is weak and a stronger expression begins inside of it and goes on behind it."""
-    if not match.weak:
-        return False
-    inside = (longest_match(grammar.root, lattice, position) for position in range(match.start + 1, match.end))
-    return any(
-        other and other.end > match.end and not other.weak and not _is_everyday(other, grammar, tokens) for other in inside
-    )
-
-
-def _merged(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
+def _merged(single: Iterable[Expression], lattice: Lattice, asked: Asked) -> list[Expression]:
     """Neighbours that agree become one: a day and an hour, a week and a weekday."""
     found: list[Expression] = []
     for one in single:
         before = found[-1] if found else None
-        gap = _bridge(lattice, before.end, one.start) if before else None
-        if before and gap and (gap.glue or _limits(gap, before, one)) and (frame := merged(before.frame, one.frame)):
-            found[-1] = Expression(frame, before.start, one.end, marks=before.marks | gap.marks & _KEPT)
+        gap = bridge(lattice, before.end, one.start) if before else None
+        both = _together(before, one, gap, asked) if before and gap else None
+        if both:
+            found[-1] = both
         else:
             found.append(one)
     return found
 
 
-def _limits(gap: _Bridge, before: Expression, one: Expression) -> bool:
+def _together(before: Expression, one: Expression, gap: Bridge, asked: Asked) -> Expression | None:
+    """What two neighbours say together, None where each speaks for itself."""
+    families = one.families & before.families
+    selector = before.frame.selector or _weekday_beside(before, one, gap)
+    if selector:
+        whole = one.frame.days(asked) if not one.frame.names_time else None
+        chosen = selector.of(whole.days) if whole else None
+        return Expression(Frame(fixed=chosen), before.start, one.end, families) if chosen else None
+    if not (gap.glue or _limits(gap, before, one)):
+        return None
+    frame = merged(before.frame, one.frame)
+    kept = before.marks | (said_of(one, gap.marks) & (LIMITS | OPENING))
+    return Expression(frame, before.start, one.end, families, marks=kept) if frame else None
+
+
+def _weekday_beside(before: Expression, one: Expression, gap: Bridge) -> Selector | None:
+    """The selector of "Monday before 9 July"."""
+    weekly = before.frame.weekly
+    names = said_of(one, gap.marks)
+    if weekly is None or before.frame.fixed or before.frame.names_time or not one.frame.names_days:
+        return None
+    relations: tuple[Relation, ...] = ("before", "after")
+    return next((Selector(relation, 1, weekly=weekly) for relation in relations if relation in names), None)
+
+
+def _limits(gap: Bridge, before: Expression, one: Expression) -> bool:
     """Whether the second is a time of the day that cuts the first short: "yesterday after 3 pm"."""
     of_a_day = before.frame.names_days and not before.frame.names_time
-    return of_a_day and one.frame.names_time and not one.frame.names_days and bool(gap.marks & _COMPANY)
+    of_a_time = one.frame.names_time and not one.frame.names_days
+    return of_a_day and of_a_time and bool(said_of(one, gap.marks) & LIMITS)
 
 
 def _shared(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
     """An hour beside an hour of a named day is of that day: "yesterday at 3 and at 5"."""
     found = list(single)
-    for place, (one, other) in enumerate(zip(found, found[1:], strict=False)):
-        gap = _bridge(lattice, one.end, other.start)
-        if gap is None or not (one.frame.names_time and other.frame.names_time):
+    for place in range(len(found) - 1):
+        one, other = found[place], found[place + 1]
+        if not (one.frame.names_time and other.frame.names_time) or bridge(lattice, one.end, other.start) is None:
             continue
         if one.frame.names_days and not other.frame.names_days:
             found[place + 1] = replace(other, frame=other.frame.sharing_days(one.frame))
@@ -154,70 +97,31 @@ def _joined(found: Sequence[Expression], lattice: Lattice) -> list[Expression]:
     done: list[Expression] = []
     position = earliest = 0
     while position < len(found):
-        one = _with_marks_before(found[position], lattice, earliest, _LEADING)
+        one = found[position]
         other = found[position + 1] if position + 1 < len(found) else None
-        if other and _joins(lattice, one, other):
-            one = replace(one, to=_with_mark_behind(other, lattice))
+        start, before = marks_before(one, lattice, earliest)
+        if other and _joins(lattice, one, other, one.marks | before):
+            last, _ = mark_behind(other, lattice)
+            one = replace(one, start=start, marks=one.marks | before, to=replace(other, end=last))
             position += 1
         else:
-            one = _with_marks_before(found[position], lattice, earliest, _LEADING - OPENING)
-            one = _with_mark_behind(one, lattice)
+            end, behind = mark_behind(one, lattice)
+            start = start if before - OPENING else one.start
+            one = replace(one, start=start, end=end, marks=one.marks | (before - OPENING) | behind)
         earliest = one.to.end if one.to else one.end
         done.append(one)
         position += 1
     return done
 
 
-def _joins(lattice: Lattice, one: Expression, other: Expression) -> bool:
+def _joins(lattice: Lattice, one: Expression, other: Expression, before: frozenset[str]) -> bool:
     """Whether a range goes from one to the other; the mark that says so may be the first word of the other."""
-    gap = _bridge(lattice, one.end, other.start)
+    gap = bridge(lattice, one.end, other.start)
     if gap is None:
         return False
-    marks = gap.marks | (_marks_at(lattice, other.start, other.end - 1) if gap.glue else frozenset())
-    return any(join in marks and opened in (None, *one.marks) for join, opened in _JOINS.items())
-
-
-def _bridge(lattice: Lattice, start: int, end: int) -> _Bridge | None:
-    """What stands between two tokens, None if there are words that are neither glue nor marks."""
-    if end - start > _LONGEST_GAP:
-        return None
-    glue, marks, position = True, set[str](), start
-    while position < end:
-        steps = [step for step in lattice[position] if step.key in (GLUE, MARK) and step.end <= end]
-        if not steps:
-            return None
-        after = max(step.end for step in steps)
-        names = {str(step.value) for step in steps if step.end == after and step.key == MARK}
-        glue = glue and (bool(names & OPENING) or any(step.end == after and step.key == GLUE for step in steps))
-        marks |= names
-        position = after
-    return _Bridge(glue, frozenset(marks))
-
-
-def _with_marks_before(one: Expression, lattice: Lattice, earliest: int, wanted: frozenset[str]) -> Expression:
-    """The expression with the marks that lead to it, as in "since the beginning of March"."""
-    for position in range(max(earliest, one.start - _LONGEST_GAP), one.start):
-        if _marks_at(lattice, position, one.start) & wanted:
-            gap = _bridge(lattice, position, one.start)
-            if gap is not None:
-                return replace(one, start=position, marks=one.marks | gap.marks & wanted)
-    return one
-
-
-def _marks_at(lattice: Lattice, position: int, end: int) -> frozenset[str]:
-    """The marks that begin at a token and end before or at another."""
-    return frozenset(str(step.value) for step in lattice[position] if step.key == MARK and step.end <= end)
-
-
-def _with_mark_behind(one: Expression, lattice: Lattice) -> Expression:
-    """The expression with the mark right behind it, as in 三月以来."""
-    if one.end >= len(lattice):
-        return one
-    steps = [step for step in lattice[one.end] if step.key == MARK and str(step.value).endswith(BEHIND)]
-    if not steps:
-        return one
-    longest = max(steps, key=lambda step: step.end)
-    return replace(one, end=longest.end, marks=one.marks | {str(longest.value).removesuffix(BEHIND)})
+    marks = gap.marks | marks_from(lattice, other.start, other.end - 1) if gap.glue else gap.marks
+    names = said_of(one, marks) & said_of(other, marks)
+    return any(join in names and opened in (None, *before) for join, opened in JOINS.items())
 
 
 def counts(one: Expression) -> bool:
@@ -226,5 +130,5 @@ def counts(one: Expression) -> bool:
     if one.to:
         of_days = frame.names_days or one.to.frame.names_days
         return not (frame.weak and one.to.frame.weak) or (of_days and bool(one.marks & OPENING))
-    in_parts = frame.names_days and frame.weekly is None
-    return not frame.weak or bool(one.marks & (_COMPANY | _COMPANY_OF_LONG_TIMES if in_parts else _COMPANY))
+    company = LIMITS | set(THIRDS) if frame.names_days and frame.weekly is None else LIMITS
+    return not frame.weak or bool(one.marks & company)

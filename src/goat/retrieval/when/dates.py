@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 Unit = Literal["minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"]
 
 DAYS_A_WEEK = 7
+_MONTHS: Mapping[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SATURDAY = 5
 
@@ -61,26 +62,20 @@ def shifted(day: date, unit: Unit, count: int) -> date:
         return day + timedelta(DAYS_A_WEEK * count)
     if unit == "day":
         return day + timedelta(count)
-    month = months(day.year, day.month + count * {"month": 1, "quarter": 3, "year": 12, "decade": 120}[unit])
+    month = months(day.year, day.month + count * _MONTHS[unit])
     return month.first + timedelta(min(day.day, month.length) - 1)
 
 
 def containing(day: date, unit: Unit) -> Days:
     """The calendar unit that a day lies in; of a week's day the weekend is that of its week."""
-    if unit == "week":
-        return week_of(day)
-    if unit == "weekend":
+    if unit in ("week", "weekend"):
         week = week_of(day)
-        return Days(week.first + timedelta(_SATURDAY), week.end)
-    if unit == "month":
-        return months(day.year, day.month)
-    if unit == "quarter":
-        return months(day.year, (day.month - 1) // 3 * 3 + 1, 3)
-    if unit == "year":
-        return year_of(day.year)
-    if unit == "decade":
-        return months(day.year // 10 * 10, 1, 120)
-    return one_day(day)
+        return week if unit == "week" else Days(week.first + timedelta(_SATURDAY), week.end)
+    if unit not in _MONTHS:
+        return one_day(day)
+    count = _MONTHS[unit]
+    index = (day.year * 12 + day.month - 1) // count * count
+    return months(index // 12, index % 12 + 1, count)
 
 
 def easter(year: int) -> date:

@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from goat.retrieval.when.asked import Asked
-from goat.retrieval.when.compose import Expression
+from goat.retrieval.when.asked import MINUTES_A_DAY, Asked
 from goat.retrieval.when.dates import Days, one_day
-from goat.retrieval.when.frames import Fixed, Frame, Kind, Recurring
+from goat.retrieval.when.expressions import Expression
+from goat.retrieval.when.frames import Frame
+from goat.retrieval.when.marks import THIRDS
 from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR
+from goat.retrieval.when.slots import Fixed, Kind, Part, Recurring
 
 HOUR: Final = timedelta(hours=1)
 """A clock time stands for this much to either side of it."""
 
-_THIRDS = {"early": 0, "mid": 1, "late": 2}
 _SHORTEST_IN_THIRDS = 7
+_ALL_DAY = Part(0, MINUTES_A_DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +39,19 @@ def extent_of(one: Expression, asked: Asked) -> Extent | None:
     """Where the expression lies, None where there is no such time or it lies outside of the years that count."""
     try:
         found = _range(one.frame, one.to.frame, asked) if one.to else _marked(one, asked)
-        if found and FIRST_YEAR <= asked.local(found.after).year and asked.local(found.before).year <= LAST_YEAR + 1:
-            return found
-    except (ValueError, OverflowError):
-        return None  # beyond the years of `datetime`
-    return None
+        return found if found and _is_plausible(found, asked) else None
+    except (ValueError, OverflowError):  # beyond the years of `datetime`
+        return None
+
+
+def _is_plausible(found: Extent, asked: Asked) -> bool:
+    return asked.local(found.after).year >= FIRST_YEAR and asked.local(found.before).year <= LAST_YEAR + 1
 
 
 def _marked(one: Expression, asked: Asked) -> Extent | None:
     """A single expression with its marks: the early part of it, or the time since, until, before or after."""
     frame = one.frame
-    for mark, third in _THIRDS.items():
+    for third, mark in enumerate(THIRDS):
         if mark in one.marks:
             frame = _third(frame, third, asked)
     extent = _extent(frame, asked)
@@ -76,7 +80,7 @@ def _later(moment: datetime, asked: Asked) -> datetime:
 
 
 def _earlier(moment: datetime, asked: Asked) -> datetime:
-    """Where the time before a moment begins: with the years that count, or now where it lies ahead and that is meant."""
+    """Where the time before a moment begins: with the years that count, or now if it lies ahead and that is meant."""
     now = asked.at.astimezone(UTC)
     return now if asked.prefer == "future" and moment > now else asked.midnight(date(FIRST_YEAR, 1, 1))
 
@@ -109,13 +113,9 @@ def _range(left: Frame, right: Frame, asked: Asked) -> Extent | None:
     if begins is None or finishes is None:
         return None
     finish = finishes.finish
-    if finish <= begins.begin and right.names_time and not _differ(left, right):
-        finish += timedelta(1)
+    if finish <= begins.begin and right.names_time and left.fixed == right.fixed:
+        finish = asked.a_day_later(finish)
     return _between(begins.begin, finish)
-
-
-def _differ(left: Frame, right: Frame) -> bool:
-    return (left.fixed and left.fixed.days) != (right.fixed and right.fixed.days)
 
 
 def _aligned(left: Frame, right: Frame, asked: Asked) -> tuple[Frame, Frame]:
@@ -127,11 +127,11 @@ def _aligned(left: Frame, right: Frame, asked: Asked) -> tuple[Frame, Frame]:
     elif begins and finishes:
         left, begins = _pinned(left, begins.settled(asked), begins), None
     if begins and (known := right.days(asked)):
-        left = _pinned(left, begins.latest(known.days.first, lambda days: days.first <= known.days.first), begins)
+        end = known.days.first
+        left = _pinned(left, begins.latest(end, lambda days: days.first <= end), begins)
     if finishes and (known := left.days(asked)):
-        right = _pinned(
-            right, finishes.earliest(known.days.first, lambda days: days.first >= known.days.first), finishes
-        )
+        start = known.days.first
+        right = _pinned(right, finishes.earliest(start, lambda days: days.first >= start), finishes)
     return left, right
 
 
@@ -191,11 +191,10 @@ def _choices(frame: Frame, days: Days | None, asked: Asked) -> Iterator[Extent]:
 
 
 def _time_on(day: date, frame: Frame, asked: Asked) -> Extent:
-    clock, part = frame.clock, frame.part
+    clock, part = frame.clock, frame.part or _ALL_DAY
     if clock:
-        minute = clock.within(part) if part else clock.usual
+        minute = clock.within(part) if frame.part else clock.usual
         first, last = asked.instants(day, minute)
         return Extent(first, last, first - HOUR, last + HOUR, first, "time")
-    assert part is not None  # noqa: S101 - a frame that names a time has one of the two
     begin, finish = asked.instants(day, part.start)[0], asked.instants(day, part.end)[1]
     return Extent(begin, finish, begin, finish, begin + (finish - begin) / 2, part.kind)

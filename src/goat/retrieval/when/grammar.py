@@ -13,17 +13,47 @@ from typing import NamedTuple
 from goat.retrieval.when.scan import Scanner, Token
 from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR, Value
 
+SELECTING = frozenset(("before", "after", "nth"))
+"""The rules of phrases that end where the time begins that they speak of: "two days before"."""
+
 NOTHING = "nothing"
 """The rule of everyday phrases: what it matches is no time, and no part of it is."""
 
 
+COMMON = "common"
+"""The language, and the family, of what every language writes alike."""
+
+
+def class_key(name: str) -> str:
+    """The key of the steps of a class, which no word has."""
+    return f"<{name}>"
+
+
+GLUE = class_key("glue")
+_MARK = "<mark:"
+
+
+def mark_key(family: str) -> str:
+    """The key of the steps of the marks of a family of languages."""
+    return f"{_MARK}{family}>"
+
+
+def mark_family(key: str) -> str:
+    """The family of languages whose marks have a key, "" if it is no mark's."""
+    return key[len(_MARK) : -1] if key.startswith(_MARK) else ""
+
+
 class Final(NamedTuple):
-    """The end of a pattern. `weak` needs company to count; a `mention` names a time without asking for it."""
+    """The end of a pattern. `weak` needs company to count; a `mention` names a time without asking for it.
+
+    Languages of one `family` share their writing, so that marks of one count in the other.
+    """
 
     rank: int
     rule: str
     names: tuple[str, ...]
     language: str
+    family: str
     weak: bool
     mention: bool
 
@@ -68,9 +98,10 @@ class Match(NamedTuple):
     readings: tuple[tuple[Final, tuple[Value, ...]], ...]
 
     @property
-    def weak(self) -> bool:
-        """Whether its best reading needs company."""
-        return self.readings[0][0].weak
+    def yields(self) -> bool:
+        """Whether a stronger expression that begins inside of it and goes on behind it is meant instead."""
+        best = self.readings[0][0]
+        return (best.weak or best.mention) and best.rule not in SELECTING
 
 
 Lattice = Sequence[Sequence[Step]]
@@ -79,12 +110,13 @@ Lattice = Sequence[Sequence[Step]]
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The grammar of some languages. `elsewhere` holds phrases of a language that are everyday words in others."""
+    """The grammar of some languages. `elsewhere` holds phrases with the language that they are a time in and another
+    one that they are everyday words of; # stands for a number."""
 
     scanner: Scanner
     words: Mapping[str, Word]
     root: Node
-    elsewhere: Mapping[tuple[str, str], tuple[str, ...]]
+    elsewhere: Mapping[str, Sequence[tuple[str, str]]]
 
     def lattice(self, tokens: Sequence[Token]) -> list[tuple[Step, ...]]:
         """The steps that each token offers."""
@@ -106,11 +138,6 @@ class Grammar:
         if isinstance(token.value, int):
             return tuple(Step(class_key(name), token.value, after) for name in _classes_of(token.value, token.text))
         return (Step(class_key(token.kind), token.value, after),) if token.value is not None else ()
-
-
-def class_key(name: str) -> str:
-    """The key of the steps of a class, which no word has."""
-    return f"<{name}>"
 
 
 def _classes_of(number: int, written: str) -> list[str]:

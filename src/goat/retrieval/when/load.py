@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from goat.retrieval.fold import fold
-from goat.retrieval.when.grammar import NOTHING, Final, Grammar, Longer, Node, Word, class_key
+from goat.retrieval.when.grammar import COMMON, GLUE, NOTHING, Final, Grammar, Longer, Node, Word, class_key, mark_key
 from goat.retrieval.when.notation import Element, PatternError, spell_out, words_of
 from goat.retrieval.when.scan import Scanner
 from goat.retrieval.when.shapes import Value
@@ -19,11 +19,9 @@ from goat.retrieval.when.shapes import Value
 LANGUAGES = ("en", "ro", "de", "es", "fr", "it", "pt", "ja", "zh")
 """The languages with a grammar file, in the order in which they are preferred where two read one text differently."""
 
-MARK, GLUE = class_key("mark"), class_key("glue")
-_COMMON = "common"
-_NUMERIC = frozenset(
-    "int day hour year yyyy distant beyond time ymd dmy short dotted slashed span hours years ym iso measure numbered".split()
-)
+_NUMBERS = ("int", "day", "hour", "year", "yyyy", "distant", "beyond")
+_SHAPES = ("time", "ymd", "dmy", "short", "dotted", "slashed", "comma", "span", "hours", "years", "ym", "iso")
+_SHARED = frozenset((*_NUMBERS, *_SHAPES, "measure", "numbered"))
 """Classes that belong to no language."""
 
 _LAST_RANK = 1_000_000
@@ -47,12 +45,13 @@ def grammar_of(languages: tuple[str, ...]) -> Grammar:
         if code not in LANGUAGES:
             raise UnknownLanguage(code)
     compiler = _Compiler()
-    for code in (_COMMON, *(known for known in LANGUAGES if known in languages)):
-        compiler.add(code, _table(code))
+    for code in (COMMON, *(known for known in LANGUAGES if known in languages)):
+        compiler.add(code, grammar_table(code))
     return compiler.grammar()
 
 
-def _table(code: str) -> dict[str, Any]:
+def grammar_table(code: str) -> dict[str, Any]:
+    """The grammar file of a language, or the common one, as it is written."""
     source = resources.files("goat.retrieval").joinpath(f"data/when_{code}.toml")
     return tomllib.loads(source.read_text(encoding="utf-8"))
 
@@ -63,7 +62,7 @@ class _Compiler:
     def __init__(self) -> None:
         self._words: dict[str, Word] = {}
         self._root = Node()
-        self._elsewhere: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._elsewhere: dict[str, list[tuple[str, str]]] = {}
         self._macros: dict[str, str] = {}
         self._literals: set[str] = set()
         self._rank = 0
@@ -71,22 +70,23 @@ class _Compiler:
     def add(self, code: str, table: Mapping[str, Any]) -> None:
         """Take in one grammar file."""
         macros = {**self._macros, **table.get("macros", {})}
-        if code == _COMMON:
+        if code == COMMON:
             self._macros = macros
+        family = table.get("family", code)
         own = self._add_words(code, table)
         for name, phrases in table.get("marks", {}).items():
             for phrase in phrases:
-                self._add_phrase(phrase, MARK, name)
+                self._add_phrase(phrase, mark_key(family), name)
         for phrase in table.get("glue", ()):
             self._add_phrase(phrase, GLUE, None)
         for section, weak, mention in (("rules", False, False), ("mentions", False, True), ("weak", True, False)):
             for rule, patterns in table.get(section, {}).items():
-                self._add_patterns(patterns, macros, own, Final(self._next(), rule, (), code, weak, mention))
-        nothing = Final(_LAST_RANK, NOTHING, (), code, weak=False, mention=False)
+                self._add_patterns(patterns, macros, own, Final(self._next(), rule, (), code, family, weak, mention))
+        nothing = Final(_LAST_RANK, NOTHING, (), code, family, weak=False, mention=False)
         self._add_patterns(table.get("everyday", ()), macros, own, nothing)
         for other, phrases in table.get("elsewhere", {}).items():
             for phrase in phrases:
-                self._elsewhere[code, phrase] = (*self._elsewhere.get((code, phrase), ()), other)
+                self._elsewhere.setdefault(phrase, []).append((code, other))
 
     def grammar(self) -> Grammar:
         """What was collected, with every word that the scanner must know."""
@@ -101,7 +101,7 @@ class _Compiler:
         """Enter the words of a language; returns the step's key for each class that it has."""
         groups: Mapping[str, Sequence[str]] = table.get("groups", {})
         classes: Mapping[str, Mapping[str, Sequence[str]]] = table.get("words", {})
-        keys = {name: class_key(name if name in _NUMERIC else f"{code}:{name}") for name in (*classes, *groups)}
+        keys = {name: class_key(name if name in _SHARED else f"{code}:{name}") for name in (*classes, *groups)}
         for name, values in classes.items():
             members = [keys[name], *(keys[group] for group, inside in groups.items() if name in inside)]
             for value, phrases in values.items():
@@ -121,19 +121,20 @@ class _Compiler:
     def _add_patterns(
         self, patterns: Sequence[str], macros: Mapping[str, str], own: Mapping[str, str], final: Final
     ) -> None:
+        keys: dict[Element, str] = {}
         for pattern in patterns:
             for sequence in spell_out(pattern, macros):
                 node = self._root
                 for element in sequence:
-                    node = node.edges.setdefault(self._key(element, own, pattern), Node())
+                    key = keys.get(element) or keys.setdefault(element, self._key(element, own, pattern))
+                    node = node.edges.get(key) or node.edges.setdefault(key, Node())
                 names = tuple(element.name for element in sequence if element.word_class)
-                ending = final._replace(names=names)
                 if not any(there.rule == final.rule and there.names == names for there in node.finals):
-                    node.finals.append(ending)
+                    node.finals.append(final._replace(names=names))
 
     def _key(self, element: Element, own: Mapping[str, str], pattern: str) -> str:
         if element.word_class:
-            if element.word_class not in own and element.word_class not in _NUMERIC:
+            if element.word_class not in own and element.word_class not in _SHARED:
                 raise PatternError(pattern, f"there is no class {element.word_class}")
             return own.get(element.word_class, class_key(element.word_class))
         if element.word not in self._literals:

@@ -82,9 +82,9 @@ def _alternatives(pieces: Sequence[tuple[str | None, ...]], start: int, pattern:
                 raise PatternError(pattern, f"{sign} is not closed")
             current = [left + right for left in current for right in (inner if sign == "(" else [(), *inner])]
         elif word_class:
-            current = [left + (Element("", word_class, name or word_class),) for left in current]
+            current = [(*left, Element("", word_class, name or word_class)) for left in current]
         elif word:
             spelled = [tuple(Element(part) for part in parts) for parts in words_of(word)]
-            current = [left + right for left in current for right in spelled]
+            current = [(*left, *right) for left in current for right in spelled]
         position += 1
     return done + current, position

@@ -8,8 +8,9 @@ from typing import Final
 
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.dates import DAYS_A_WEEK, Days, feast, months, one_day, year_of
-from goat.retrieval.when.frames import Fixed, Frame, Kind, Part, Recurring, Stretch
+from goat.retrieval.when.frames import Frame
 from goat.retrieval.when.shapes import FIRST_YEAR
+from goat.retrieval.when.slots import Fixed, Kind, Part, Recurring, Stretch
 from goat.retrieval.when.values import Values
 
 Frames = tuple[Frame, ...]
@@ -51,18 +52,20 @@ LEAP_YEAR = 2000
 
 
 def date_of(values: Values, asked: Asked) -> Frames:
-    """`day`, `month`, perhaps `year`."""
-    day, month = values.number("day"), values.number("month")
+    """`day`, `month`, perhaps `year`; or day and year as `comma`: 9,2026."""
+    if comma := values.numbers("comma"):
+        return _fixed(_day(comma[1], values.number("month"), comma[0]), "day")
+    return _date(values, asked, values.number("day"), values.number("month"))
+
+
+def _date(values: Values, asked: Asked, day: int, month: int) -> Frames:
     return _yearly(values, asked, "day", lambda year: _day(year, month, day))
 
 
 def two_dates(values: Values, asked: Asked) -> Frames:
     """`day` and `day2` of `month`, perhaps `year`: two days."""
     month = values.number("month")
-    first, second = (
-        _yearly(values, asked, "day", lambda year, day=values.number(name): _day(year, month, day))
-        for name in ("day", "day2")
-    )
+    first, second = (_date(values, asked, values.number(name), month) for name in ("day", "day2"))
     return first + second if first and second else ()
 
 
@@ -98,7 +101,8 @@ def numeric_date(values: Values, asked: Asked) -> Frames:
         year += century if year <= asked.today.year % _CENTURY + 10 else century - _CENTURY
     days = [found for found in (_day(year, second, first), _day(year, first, second)) if found]
     if asked.order == "mdy" and separator > 0:
-        days = sorted(reversed(days), key=lambda found: (found.first > asked.today) != (asked.prefer == "future"))
+        days.reverse()
+        days.sort(key=lambda found: (found.first > asked.today) != (asked.prefer == "future"))
     return _fixed(days[0] if days else None, "day")
 
 
@@ -109,7 +113,7 @@ def numeric_day(values: Values, asked: Asked) -> Frames:
     day, month = (second, first) if month_first else (first, second)
     if _day(LEAP_YEAR, month, day) is None:
         day, month = month, day
-    return _yearly(values, asked, "day", lambda year: _day(year, month, day))
+    return _date(values, asked, day, month)
 
 
 def iso_time(values: Values, asked: Asked) -> Frames:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from goat.retrieval.when.asked import MINUTES_A_DAY, Asked
-from goat.retrieval.when.frames import Clock, Frame, Part
+from goat.retrieval.when.frames import Frame
+from goat.retrieval.when.slots import Clock, Part
 from goat.retrieval.when.values import Values
 
 Frames = tuple[Frame, ...]
@@ -94,6 +95,7 @@ def time_in_part(values: Values, _asked: Asked) -> Frames:
 RULES: Mapping[str, Callable[[Values, Asked], Frames]] = {
     "time": partial(time, is_open=False),
     "spoken_time": partial(time, is_open=True),
+    "minutes_past": partial(time, is_open=True),
     "quarter_past": partial(beside, minutes=15),
     "half_past": partial(beside, minutes=30),
     "three_quarters_past": partial(beside, minutes=45),

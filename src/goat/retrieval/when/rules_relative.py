@@ -9,8 +9,10 @@ from typing import cast
 
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.dates import Days, Unit, containing, one_day, shifted, week_of
-from goat.retrieval.when.frames import Fixed, Frame, Kind, Part, Recurring, Stretch
+from goat.retrieval.when.frames import Frame
 from goat.retrieval.when.rules_calendar import HOUR, holiday, month_of, season_of, weekday
+from goat.retrieval.when.selectors import KINDS, Relation, Selector
+from goat.retrieval.when.slots import Fixed, Part, Recurring, Stretch
 from goat.retrieval.when.values import Values
 
 Frames = tuple[Frame, ...]
@@ -21,10 +23,6 @@ _FEW = (2, 6)
 _ABOUT_A_WEEK = timedelta(3)
 """A date so many weeks ago is meant to within this much."""
 
-_KINDS: Mapping[Unit, Kind] = {
-    "day": "day", "week": "week", "weekend": "weekend", "month": "month", "quarter": "quarter", "year": "year",
-    "decade": "decade",
-}  # fmt: skip
 _MINUTES: Mapping[Unit, int] = {"minute": 1, "hour": 60}
 
 
@@ -97,7 +95,7 @@ def distance(values: Values, asked: Asked, direction: int) -> Frames:
     if unit == "week":
         near = Days(day - _ABOUT_A_WEEK, day + _ABOUT_A_WEEK + timedelta(1))
         return (Frame(fixed=Fixed(near, "week", day)),)
-    return (Frame(fixed=Fixed(containing(day, unit), _KINDS[unit], None if unit == "weekend" else day)),)
+    return (Frame(fixed=Fixed(containing(day, unit), KINDS[unit], None if unit == "weekend" else day)),)
 
 
 def few(values: Values, asked: Asked, direction: int) -> Frames:
@@ -140,7 +138,7 @@ def unit_from_now(values: Values, asked: Asked, count: int | None = None) -> Fra
     days = containing(day, unit)
     if unit == "weekend" and count == 0 and asked.prefer == "past" and days.first > asked.today:
         days = containing(shifted(day, unit, -1), unit)
-    return (Frame(fixed=Fixed(days, _KINDS[unit])),)
+    return (Frame(fixed=Fixed(days, KINDS[unit])),)
 
 
 def weekday_of_week(values: Values, asked: Asked) -> Frames:
@@ -151,6 +149,19 @@ def weekday_of_week(values: Values, asked: Asked) -> Frames:
         return ()
     week = frame[0].fixed
     return (Frame(fixed=Fixed(one_day(week.days.first + timedelta(number)), "day")),) if week else ()
+
+
+def beside(values: Values, _asked: Asked, relation: Relation) -> Frames:
+    """`count` `unit`s before or after what follows; without a count the one next to it."""
+    unit = _unit(values)
+    return () if unit in _MINUTES else (Frame(selector=Selector(relation, values.number("count", 1), unit)),)
+
+
+def inside(values: Values, asked: Asked) -> Frames:
+    """The `number`th `unit` or `weekday` of what follows, from its end if negative; or the last `count` units."""
+    weekly = _recurring(weekday(values, asked)) if "weekday" in values else None
+    number, count = values.number("number", -1), values.number("count", 1)
+    return (Frame(selector=Selector("of", number, "day" if weekly else _unit(values), weekly, count)),)
 
 
 def _recurring(frames: Frames) -> Recurring | None:
@@ -201,6 +212,9 @@ RULES: Mapping[str, Callable[[Values, Asked], Frames]] = {
     "next_unit": partial(unit_from_now, count=1),
     "unit_from_now": unit_from_now,
     "weekday_of_week": weekday_of_week,
+    "before": partial(beside, relation="before"),
+    "after": partial(beside, relation="after"),
+    "nth": inside,
     **{
         f"{which}_{name}": partial(select, rule=rule)
         for which, select in (("last", last), ("this", present), ("next", following))

@@ -39,9 +39,6 @@ _APOSTROPHES = frozenset("'’ʼ＇`´")
 _ADDRESS_BEFORE = frozenset("@#/\\_")
 _NUMBER_BEFORE = frozenset("/\\_.#@=$€£¥+%&~^*")
 _NUMBER_AFTER = frozenset("/\\_@=$€£¥%‰&^*")
-_LONG_ENOUGH = 5
-"""A word of so many letters is found without its accents, whatever accents it has."""
-
 _LONGEST_NUMERAL = 8
 
 
@@ -60,6 +57,10 @@ class Scanner:
 
     def __init__(self, vocabulary: Collection[str]) -> None:
         self._vocabulary = frozenset(vocabulary)
+        self._accented: dict[str, list[str]] = {}
+        for word in sorted(self._vocabulary):
+            if not word.isascii():
+                self._accented.setdefault(fold(word), []).append(word)
         self._unspaced = _lengths(word for word in self._vocabulary if re.match(f"[{UNSPACED}]", word))
 
     def tokens(self, text: str) -> list[Token]:
@@ -89,10 +90,15 @@ class Scanner:
             return Token("none", "", None, start, end)
         word = text[start:end].lower()
         if not word.isascii():
-            word = unicodedata.normalize("NFKC", word).translate(_CEDILLAS)
-            if word not in self._vocabulary and len(word) >= _LONG_ENOUGH:
-                word = fold(word)
+            word = self._spelled(unicodedata.normalize("NFKC", word).translate(_CEDILLAS))
         return Token("word", word, None, start, end)
+
+    def _spelled(self, word: str) -> str:
+        """The known word that has all accents of a word, which may lack some but not have others."""
+        if word in self._vocabulary:
+            return word
+        whole = self._accented.get(fold(word), ())
+        return next((known for known in whole if len(known) == len(word) and _lacks_accents(word, known)), word)
 
     def _cut(self, run: str, offset: int) -> Iterator[Token]:
         """The known words and numerals of a run of unspaced script, and the stretches between them."""
@@ -112,7 +118,7 @@ class Scanner:
     def _longest(self, run: str, position: int) -> tuple[int, str, Value | None]:
         """The length, kind and value of the longest known piece at a position; length 0 for none."""
         for length in self._unspaced.get(run[position], ()):
-            if run[position : position + length] in self._vocabulary:
+            if position + length <= len(run) and run[position : position + length] in self._vocabulary:
                 return length, "word", None
         if run[position] not in NUMERALS:
             return 0, "none", None
@@ -121,6 +127,10 @@ class Scanner:
             end += 1
         value = numeral(run[position:end])
         return (0, "none", None) if value is None else (end - position, "int", value)
+
+
+def _lacks_accents(word: str, known: str) -> bool:
+    return all(letter in (full, fold(full)) for letter, full in zip(word, known, strict=True))
 
 
 def _lengths(words: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
@@ -161,5 +171,7 @@ def _number(text: str, start: int, end: int, read: Callable[[str], tuple[str, Va
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether letters follow that make a date or a decimal something else: 1.2.24b, 12.50x."""
+    """Whether letters follow that make a date or a decimal something else: 1.2.24b, 2026-07-09.pdf."""
+    if text[end : end + 1] == ".":
+        return text[end + 1 : end + 2].isalpha()
     return text[end : end + 1].isalpha() and not _UNIT.match(text, end)

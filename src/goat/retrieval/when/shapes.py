@@ -64,6 +64,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], Value | Non
     ("dotted", re.compile(r"(\d{1,2})\.(\d{1,2})"), _numbers),
     ("slashed", re.compile(r"(\d{1,2})/(\d{1,2})"), _numbers),
     ("span", re.compile(r"(\d{1,2})-(\d{1,2})"), _numbers),
+    ("comma", re.compile(r"(\d{1,2}),(\d{4})"), _numbers),
     ("hours", re.compile(r"(\d{1,2})(?::(\d\d))?-(\d{1,2})(?::(\d\d))?"), _hours),
     ("years", re.compile(r"(\d{4})-(\d{4})"), _years),
     ("ym", re.compile(r"(\d{4})-(\d\d)"), _year_and_month),

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from goat.retrieval.when.asked import Asked, Order, Prefer
-from goat.retrieval.when.compose import OPENING, Expression, counts, expressions
+from goat.retrieval.when.compose import counts, expressions
+from goat.retrieval.when.expressions import Expression
 from goat.retrieval.when.extents import extent_of
-from goat.retrieval.when.frames import Kind
 from goat.retrieval.when.load import LANGUAGES, grammar_of
+from goat.retrieval.when.marks import OPENING
 from goat.retrieval.when.scan import Token
+from goat.retrieval.when.slots import Kind
 
 _ORDERS: dict[str, Order] = {"en": "mdy", "ja": "ymd", "zh": "ymd"}
 
@@ -60,9 +62,9 @@ def find_windows(
     tokens = grammar.scanner.tokens(text)
     ahead = prefer == "future" if keep_future is None else keep_future
     found: list[Window] = []
-    for one in expressions(grammar, tokens, asked):
+    for one in expressions(grammar, tokens, grammar.lattice(tokens), asked):
         windows = _windows(one, text, tokens, asked)
-        found += [window for window in windows if ahead or window.after.astimezone(UTC) <= asked.at]
+        found += [window for window in windows if ahead or _has_begun(window, asked)]
     return [window for place, window in enumerate(found) if not place or not _same(window, found[place - 1])]
 
 
@@ -78,6 +80,12 @@ def _windows(one: Expression, text: str, tokens: Sequence[Token], asked: Asked) 
     after, before, centre = (asked.local(moment) for moment in (extent.after, extent.before, extent.centre))
     explicit = one.frame.explicit or one.to is not None or bool(one.marks - OPENING)
     return [Window(after, before, text[start:end], (start, end), extent.kind, centre, explicit)]
+
+
+def _has_begun(window: Window, asked: Asked) -> bool:
+    """Whether any of it is past; a clock time is past when the clocks showed it."""
+    begin = window.centre if window.kind == "time" else window.after
+    return begin.astimezone(UTC) <= asked.at
 
 
 def _same(window: Window, other: Window) -> bool:

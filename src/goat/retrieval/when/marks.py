@@ -1,0 +1,96 @@
+"""What stands between and beside expressions: glue ("at", "on the", a comma) and marks ("from", "since", "until").
+
+Every stretch that is looked at has a bounded length.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from goat.retrieval.when.expressions import Expression
+from goat.retrieval.when.grammar import COMMON, GLUE, Lattice, Step, mark_family
+
+JOINS = {"to": None, "and": "between", "onto": "from"}
+"""The marks that join two ends of a range, and the mark that must stand before the first."""
+
+OPENING = frozenset(("between", "from"))
+LIMITS = frozenset(("since", "until", "before", "after"))
+THIRDS = ("early", "mid", "late")
+LEADING = OPENING | LIMITS | frozenset(THIRDS)
+"""Marks that stand before what they mark."""
+
+_BEHIND = "_behind"
+"""The end of the names of marks that stand behind what they mark."""
+
+_LONGEST_GAP = 4
+"""More tokens than this do not stand between two expressions that belong together, nor between one and its marks."""
+
+
+class Mark(NamedTuple):
+    """A mark in the words of a family of languages."""
+
+    family: str
+    name: str
+
+
+class Bridge(NamedTuple):
+    """A stretch of nothing but glue and marks: its marks, and whether the others let neighbours belong together."""
+
+    marks: frozenset[Mark]
+    glue: bool
+
+
+def bridge(lattice: Lattice, start: int, end: int) -> Bridge | None:
+    """What stands between two tokens, None if there are words that are neither glue nor marks."""
+    if end - start > _LONGEST_GAP:
+        return None
+    marks: set[Mark] = set()
+    glue, position = True, start
+    while position < end:
+        steps = [step for step in lattice[position] if step.end <= end and (step.key == GLUE or mark_family(step.key))]
+        if not steps:
+            return None
+        position = max(step.end for step in steps)
+        longest = [step for step in steps if step.end == position]
+        here = {mark for step in longest if (mark := _mark(step))}
+        glue = (glue and any(step.key == GLUE for step in longest)) or any(mark.name in OPENING for mark in here)
+        marks |= here
+    return Bridge(frozenset(marks), glue)
+
+
+def marks_from(lattice: Lattice, position: int, end: int) -> frozenset[Mark]:
+    """The marks that begin at a token and end before or at another."""
+    return frozenset(mark for step in lattice[position] if step.end <= end and (mark := _mark(step)))
+
+
+def said_of(one: Expression, marks: frozenset[Mark]) -> frozenset[str]:
+    """The names of the marks that count for an expression: a weak one needs those of its own language."""
+    if not one.frame.weak or not one.families or COMMON in one.families:
+        return frozenset(mark.name for mark in marks)
+    return frozenset(mark.name for mark in marks if mark.family == COMMON or mark.family in one.families)
+
+
+def marks_before(one: Expression, lattice: Lattice, earliest: int) -> tuple[int, frozenset[str]]:
+    """Where the marks that lead to an expression begin, and their names, as in "since the beginning of March"."""
+    for position in range(max(earliest, one.start - _LONGEST_GAP), one.start):
+        if said_of(one, marks_from(lattice, position, one.start)) & LEADING:
+            gap = bridge(lattice, position, one.start)
+            if gap is not None:
+                return position, said_of(one, gap.marks) & LEADING
+    return one.start, frozenset()
+
+
+def mark_behind(one: Expression, lattice: Lattice) -> tuple[int, frozenset[str]]:
+    """Where the mark right behind an expression ends, and its name, as in 三月以来."""
+    steps = lattice[one.end] if one.end < len(lattice) else ()
+    behind = [(step.end, mark) for step in steps if (mark := _mark(step)) and mark.name.endswith(_BEHIND)]
+    if not behind:
+        return one.end, frozenset()
+    end, mark = max(behind)
+    names = said_of(one, frozenset((mark,)))
+    return (end if names else one.end), frozenset(name.removesuffix(_BEHIND) for name in names)
+
+
+def _mark(step: Step) -> Mark | None:
+    family = mark_family(step.key)
+    return Mark(family, str(step.value)) if family else None
