@@ -9,20 +9,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from goat.background import Background
 from goat.errors import BackendUnavailable
 from goat.memory.archive import Archive
 from goat.memory.facade import MemoryLayers
+from goat.memory.importer import Importer
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
 from goat.memory.l2_thread import bands_for
 from goat.memory.thread_store import ThreadStore
-from goat.ports.edges import Outbox
+from goat.memory.transfer import Exporter
+from goat.ports.edges import HistorySource, HistoryWriter, Outbox
 from goat.ports.models import ChatModel, Embedder, TokenCounter
 from goat.ports.run import Clock, Locks, Observer, Steps
-from goat.ports.stores import Embeddings, Journal, LexicalIndex, PermanentStore, VectorIndex, WorkingStore
+from goat.ports.stores import Embeddings, Journal, LexicalIndex, PermanentStore, Transfer, VectorIndex, WorkingStore
 from goat.records.models import ChatMessage, ModelRequest
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
@@ -48,6 +51,7 @@ class Backends:
 
     journal: Journal
     embeddings: Embeddings
+    transfer: Transfer
     outbox: Outbox
     lexical: LexicalIndex
     vectors: VectorIndex
@@ -70,6 +74,8 @@ class App:
     backends: Backends
     memory: MemoryLayers
     orchestrator: Orchestrator
+    importer: Importer
+    exporter: Exporter
     background: Background
 
     async def settled(self) -> None:
@@ -114,7 +120,15 @@ def assemble(settings: Settings, backends: Backends) -> App:
         clock=backends.clock,
         observer=observer,
     )
-    return App(settings, backends, memory, orchestrator, background)
+    return App(
+        settings=settings,
+        backends=backends,
+        memory=memory,
+        orchestrator=orchestrator,
+        importer=Importer(archive, backends.transfer, backends.permanent),
+        exporter=Exporter(journal, backends.transfer, backends.permanent),
+        background=background,
+    )
 
 
 def _report_to(observer: Observer) -> Callable[[str, BaseException], None]:
@@ -125,9 +139,12 @@ def _report_to(observer: Observer) -> Callable[[str, BaseException], None]:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, home: Path, show: Callable[[Notice], None]) -> AsyncIterator[App]:
+async def open_app(
+    settings: Settings, home: Path, show: Callable[[Notice], None], embed: bool = True
+) -> AsyncIterator[App]:
     """Open the data folder and run GOAT on it until the context ends; notices for the person go to `show`.
 
+    Missing vectors are made in the background, unless `embed` leaves that to another start.
     Raises `HomeError` when the folder cannot be used or another process works in it, `SettingsError` when the model
     settings lack something, and `BackendUnavailable` when the journal cannot be opened.
     """
@@ -135,7 +152,7 @@ async def open_app(settings: Settings, home: Path, show: Callable[[Notice], None
         backends = await _embedded(settings, home, show, stack)
         app = assemble(settings, backends)
         stack.push_async_callback(app.background.drain, DRAIN_SECONDS)
-        await _catch_up(app)
+        await _catch_up(app, embed)
         yield app
 
 
@@ -143,7 +160,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
     """The backends that need no server, opened on the stack."""
     from goat.adapters.clock_system import SystemClock
     from goat.adapters.home_folder import HomeFolder
-    from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, journal_database
+    from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, SqlTransfer, journal_database
     from goat.adapters.lexical_sqlite import SqliteLexicalIndex
     from goat.adapters.locks_local import LocalLocks
     from goat.adapters.passages_sqlite import SqlitePassages
@@ -166,6 +183,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
     return Backends(
         journal=journal,
         embeddings=SqlEmbeddings(database),
+        transfer=SqlTransfer(database),
         outbox=SqlOutbox(database, clock),
         lexical=SqliteLexicalIndex(database, passages),
         vectors=ScanVectorIndex(database, passages, home, embedder.name, embedder.dimensions),
@@ -206,7 +224,7 @@ async def _model(settings: Settings, clock: Clock, working: WorkingStore, stack:
     return await stack.enter_async_context(OpenAIModel(endpoint, settings.model))
 
 
-async def _catch_up(app: App) -> None:
+async def _catch_up(app: App, embed: bool) -> None:
     """Bring the indexes to where the journal is, after whatever ended the process before."""
     archive, observer = app.memory.archive, app.backends.observer
     try:
@@ -221,7 +239,8 @@ async def _catch_up(app: App) -> None:
             "background. `goat reindex` does it at once and removes the old ones."
         )
         observer.notice(Notice("embedding model", told))
-    archive.follow_meaning()
+    if embed:
+        archive.follow_meaning()
 
 
 async def try_model(endpoint: ModelEndpoint) -> str:
@@ -231,3 +250,21 @@ async def try_model(endpoint: ModelEndpoint) -> str:
     hello = ModelRequest((ChatMessage("user", "Say hello in one short sentence."),))
     async with OpenAIModel(endpoint, ModelSettings()) as model:
         return (await model.reply(hello)).text
+
+
+def open_history(path: Path, settings: Settings) -> HistorySource:
+    """The history in a file that a person brings; its times without a zone are read in the owner's.
+
+    Raises `HistoryError`.
+    """
+    from goat.adapters.clock_system import SystemClock
+    from goat.adapters.history import open_history
+
+    return open_history(path, SystemClock(settings.turn.zone).zone())
+
+
+def history_writer(out: TextIO) -> HistoryWriter:
+    """What writes our own export to an open text file."""
+    from goat.adapters.history_jsonl import JsonLinesWriter
+
+    return JsonLinesWriter(out)

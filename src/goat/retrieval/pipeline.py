@@ -28,9 +28,6 @@ from goat.retrieval.weights import Weights
 
 T = TypeVar("T")
 
-SHORTLIST = 60
-"""Episodes that are read from the journal before the cutoff; candidates behind them are only scored."""
-
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -99,9 +96,8 @@ class Retriever:
         if len(candidates.ords):
             near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
             scores = await progress.stage("score", self._score(query, near, candidates, progress))
-            fetched = self._fetch(query, near, scores, candidates, recipe.limit, progress)
-            ranked = await progress.stage("fetch", fetched)
-            results = cut(ranked, least_relevance, recipe.limit)
+            rows = cut(near, scores, least_relevance, recipe.limit)
+            results = await progress.stage("fetch", self._fetch(query, near, scores, rows, candidates, progress))
         return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
 
     async def _surround(self, query: Query, ords: Ords, progress: _Progress) -> Neighbourhood:
@@ -136,13 +132,18 @@ class Retriever:
         return unknown if scored is None else scored[places].reshape(near.around.shape)
 
     async def _fetch(
-        self, query: Query, near: Neighbourhood, scores: Scores, candidates: Candidates, limit: int, progress: _Progress
-    ) -> list[Recalled]:
-        best = best_passages(near, scores.total)[: max(limit, SHORTLIST)]
-        ids = near.episode_ids[best].tolist()
+        self,
+        query: Query,
+        near: Neighbourhood,
+        scores: Scores,
+        rows: Ords,
+        candidates: Candidates,
+        progress: _Progress,
+    ) -> tuple[Recalled, ...]:
+        ids = near.episode_ids[rows].tolist()
         episodes = await progress.spare("episodes", self._journal.episodes(query.owner, ids), [])
         by_id = {episode.id: episode for episode in episodes}
-        return [
+        return tuple(
             Recalled(
                 episode=by_id[episode_id],
                 relevance=float(scores.relevance[row]),
@@ -150,13 +151,6 @@ class Retriever:
                 parts={name: float(values[row]) for name, values in scores.parts.items()},
                 mechanisms=candidates.mechanisms.get(int(near.ords[row]), ("neighbour",)),
             )
-            for row, episode_id in zip(best.tolist(), ids, strict=True)
+            for row, episode_id in zip(rows.tolist(), ids, strict=True)
             if episode_id in by_id
-        ]
-
-
-def best_passages(near: Neighbourhood, total: Floats) -> Ords:
-    """Rows of the best passage of each episode, best first; of equal scores the newer passage comes first."""
-    order = np.lexsort((-near.ords, -total))
-    _, first = np.unique(near.episode_ids[order], return_index=True)
-    return order[np.sort(first)]
+        )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from goat.adapters.embedder_hashing import HashingEmbedder
-from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox
+from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox, MemoryTransfer
 from goat.adapters.lexical_memory import MemoryLexicalIndex
 from goat.adapters.locks_local import LocalLocks
 from goat.adapters.permanent_memory import MemoryPermanentStore
@@ -34,6 +34,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
         backends = Backends(
             journal=MemoryJournal(archive, clock),
             embeddings=MemoryEmbeddings(archive),
+            transfer=MemoryTransfer(archive),
             outbox=MemoryOutbox(archive),
             lexical=MemoryLexicalIndex(),
             vectors=MemoryVectorIndex(),

@@ -156,6 +156,18 @@ def test_lists_have_bullets_numbers_boxes_and_indentation() -> None:
     assert marked(chunk) == [("bold", "bold")]
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("1. a\n1. b\n1. c", "1. a\n2. b\n3. c"),
+        ("3) a\n2) b\n1) c", "3) a\n2) b\n1) c"),
+        ("2024. Good year", "2024. Good year"),
+    ],
+)
+def test_numbers_are_shown_as_they_are_written_unless_they_are_all_the_same(source: str, text: str) -> None:
+    assert only(source).text == text
+
+
 def test_empty_list_items_and_quotes_keep_to_their_lines() -> None:
     assert only("- \n- x\n- >\n- y").text == "• \n• x\n• \n• y"
     assert only("a\n>\nb").text == "a\nb"

@@ -129,8 +129,8 @@ def joined(separator: str) -> Callable[[list[Written]], Written]:
     return lambda parts: Written(separator.join(one.source for one in parts), "".join(one.visible for one in parts))
 
 
-def prefixed(first: str, rest: str, visible: str = "") -> Callable[[Written], Written]:
-    return lambda inner: Written(first + inner.source.replace("\n", "\n" + rest), visible + inner.visible)
+def prefixed(first: str, rest: str) -> Callable[[Written], Written]:
+    return lambda inner: Written(first + inner.source.replace("\n", "\n" + rest), inner.visible)
 
 
 PHRASE = st.one_of(
@@ -154,13 +154,14 @@ BLOCK = st.recursive(
     lambda inner: st.one_of(
         inner.map(prefixed("> ", "> ")),
         inner.map(prefixed("- ", "  ")),
-        inner.map(prefixed("7. ", "   ", "7.")),
+        inner.map(prefixed("7. ", "   ")),
         st.lists(inner, min_size=1, max_size=3).map(joined("\n\n")),
     ),
     max_leaves=6,
 )
 DOCUMENT = st.lists(BLOCK, min_size=1, max_size=5).map(joined("\n\n"))
-MARKS = str.maketrans("", "", "•◦▪│ \n")
+# What stands in front of items and lines; the words hold none of it.
+MARKS = str.maketrans("", "", "•◦▪│0123456789. \n")
 
 
 @given(DOCUMENT)

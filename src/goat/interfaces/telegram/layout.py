@@ -90,11 +90,10 @@ class Layout:
 
     def _list(self, node: SyntaxTreeNode, depth: int) -> None:
         ordered = node.type == "ordered_list"
-        first = int(node.attrs.get("start", 1))
-        for number, item in enumerate(node.children, first):
+        bullet = _BULLETS[min(depth, len(_BULLETS) - 1)]
+        for item, number in zip(node.children, _numbers(node), strict=True):
             self._begin(item)
-            bullet = f"{number}{item.markup} " if ordered else _BULLETS[min(depth, len(_BULLETS) - 1)]
-            self._writer.mark(_task_box(item) or bullet)
+            self._writer.mark(_task_box(item) or (f"{number}{item.markup} " if ordered else bullet))
             with self._writer.indented(_STEP):
                 self._blocks(item.children, depth + (not ordered))
 
@@ -110,6 +109,14 @@ class Layout:
         self._writer.block(self._blank_above(node), own_line=True)
         with self._writer.framed("pre", **({"language": language} if language else {})):
             self._writer.text("\n".join(line.expandtabs(4) for line in code.split("\n")))
+
+
+def _numbers(node: SyntaxTreeNode) -> list[str]:
+    """The numbers of a list's items as they are written; the same number everywhere means counting from it."""
+    written = [item.info for item in node.children]
+    if len(set(written)) > 1 or not written[0]:
+        return written
+    return [str(number) for number in range(int(written[0]), int(written[0]) + len(written))]
 
 
 def _task_box(item: SyntaxTreeNode) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.expressions import Expression, single_expressions
@@ -81,14 +82,15 @@ def _limits(gap: Bridge, before: Expression, one: Expression) -> bool:
 def _shared(single: Sequence[Expression], lattice: Lattice) -> list[Expression]:
     """An hour beside an hour of a named day is of that day: "yesterday at 3 and at 5"."""
     found = list(single)
-    for place in range(len(found) - 1):
-        one, other = found[place], found[place + 1]
-        if not (one.frame.names_time and other.frame.names_time) or bridge(lattice, one.end, other.start) is None:
-            continue
+    pairs = [
+        (place, place + 1)
+        for place, (one, other) in enumerate(pairwise(single))
+        if one.frame.names_time and other.frame.names_time and bridge(lattice, one.end, other.start) is not None
+    ]
+    for giver, taker in (*pairs, *((later, earlier) for earlier, later in reversed(pairs))):
+        one, other = found[giver], found[taker]
         if one.frame.names_days and not other.frame.names_days:
-            found[place + 1] = replace(other, frame=other.frame.sharing_days(one.frame))
-        elif other.frame.names_days and not one.frame.names_days:
-            found[place] = replace(one, frame=one.frame.sharing_days(other.frame))
+            found[taker] = replace(other, frame=other.frame.sharing_days(one.frame))
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from goat.retrieval.languages import likely_languages
 from goat.retrieval.when.asked import Asked
 from goat.retrieval.when.frames import Frame
-from goat.retrieval.when.grammar import Grammar, Lattice, Match, longest_match
+from goat.retrieval.when.grammar import AHEAD, GLUE, SELECTING, Grammar, Lattice, Match, longest_match
 from goat.retrieval.when.rules import RULES
 from goat.retrieval.when.scan import Token
 from goat.retrieval.when.values import Values
@@ -35,8 +35,8 @@ def single_expressions(
     """The expressions from left to right; none overlaps another."""
     position = 0
     while position < len(lattice):
-        match = _match(grammar, tokens, lattice, position)
-        if match is None or (match.yields and _is_overtaken(match, grammar, tokens, lattice)):
+        match = _match(grammar, tokens, lattice, position, asked)
+        if match is None or _is_overtaken(match, grammar, tokens, lattice, asked):
             position += 1
             continue
         families = frozenset(final.family for final, _ in match.readings)
@@ -50,29 +50,45 @@ def single_expressions(
         position = match.end
 
 
-def _match(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice, position: int) -> Match | None:
-    """The longest pattern at a place without the readings that are everyday words here."""
+def _match(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice, position: int, asked: Asked) -> Match | None:
+    """The longest pattern at a place without the readings that are no time here."""
     match = longest_match(grammar.root, lattice, position) if lattice[position] else None
     if match is None:
         return None
-    words = " ".join("#" if token.value is not None else token.text for token in tokens[match.start : match.end])
-    if words not in grammar.elsewhere:
-        return match
-    around = (token.text for token in (*tokens[: match.start], *tokens[match.end :]) if token.kind == "word")
-    everyday = _everyday_in(grammar.elsewhere[words], likely_languages(around))
-    readings = tuple(reading for reading in match.readings if reading[0].language not in everyday)
+    everyday = _everyday_in(match, grammar, tokens)
+    readings = tuple(
+        (final, values)
+        for final, values in match.readings
+        if final.language not in everyday and (asked.prefer == "future" or final.rule not in AHEAD)
+    )
     return match._replace(readings=readings) if readings else None
 
 
-def _everyday_in(elsewhere: Sequence[tuple[str, str]], likely: Sequence[str]) -> set[str]:
+def _everyday_in(match: Match, grammar: Grammar, tokens: Sequence[Token]) -> set[str]:
     """The languages whose expression is everyday words of another that the text is rather in.
 
     "hier" is yesterday in French and here in German: the function words around it decide.
     """
-    return {own for own, other in elsewhere if own not in likely and other in likely}
+    words = " ".join("#" if token.value is not None else token.text for token in tokens[match.start : match.end])
+    if words not in grammar.elsewhere:
+        return set()
+    around = (token.text for token in (*tokens[: match.start], *tokens[match.end :]) if token.kind == "word")
+    likely = likely_languages(around)
+    return {own for own, other in grammar.elsewhere[words] if own not in likely and other in likely}
 
 
-def _is_overtaken(match: Match, grammar: Grammar, tokens: Sequence[Token], lattice: Lattice) -> bool:
-    """Whether an expression that does not yield begins inside of one that does and goes on behind it."""
-    inside = (_match(grammar, tokens, lattice, position) for position in range(match.start + 1, match.end))
-    return any(other is not None and other.end > match.end and not other.yields for other in inside)
+def _is_overtaken(match: Match, grammar: Grammar, tokens: Sequence[Token], lattice: Lattice, asked: Asked) -> bool:
+    """Whether a better expression begins inside of it and goes on behind it.
+
+    That is any in place of one that begins with glue, and one that stands on its own in place of one that does not.
+    """
+    if match.readings[0][0].rule in SELECTING:
+        return False
+    glued = any(step.key == GLUE for step in lattice[match.start])
+    if not glued and not match.is_slight:
+        return False
+    for position in range(match.start + 1, match.end):
+        other = _match(grammar, tokens, lattice, position, asked)
+        if other and other.end > match.end and (not other.is_slight or (glued and not match.is_slight)):
+            return True
+    return False

@@ -83,8 +83,14 @@ def merged(left: Frame, right: Frame) -> Frame | None:
         left.weekly or right.weekly,
         clock,
         part,
-        weak=left.weak and right.weak and not (left.names_time and right.names_time),
+        weak=left.weak and right.weak and not _make_a_time(left, right),
     )
+
+
+def _make_a_time(left: Frame, right: Frame) -> bool:
+    """Whether two weak frames are a time together: an hour and a part of the day, or a day and one of these."""
+    of_a_day = left.weekly or left.monthly or right.weekly or right.monthly
+    return (left.names_time and right.names_time) or bool(of_a_day and (left.names_time or right.names_time))
 
 
 def _agree(one: Frame, other: Frame) -> bool:

@@ -16,6 +16,9 @@ from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR, Value
 SELECTING = frozenset(("before", "after", "nth"))
 """The rules of phrases that end where the time begins that they speak of: "two days before"."""
 
+AHEAD = frozenset(("time_ahead", "part_ahead"))
+"""The rules of times that need no company where dates point ahead: "remind me at five"."""
+
 NOTHING = "nothing"
 """The rule of everyday phrases: what it matches is no time, and no part of it is."""
 
@@ -98,10 +101,9 @@ class Match(NamedTuple):
     readings: tuple[tuple[Final, tuple[Value, ...]], ...]
 
     @property
-    def yields(self) -> bool:
-        """Whether a stronger expression that begins inside of it and goes on behind it is meant instead."""
-        best = self.readings[0][0]
-        return (best.weak or best.mention) and best.rule not in SELECTING
+    def is_slight(self) -> bool:
+        """Whether it needs company or only mentions a time."""
+        return any((final.weak or final.mention) and final.rule not in SELECTING for final, _ in self.readings)
 
 
 Lattice = Sequence[Sequence[Step]]

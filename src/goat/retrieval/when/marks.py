@@ -64,10 +64,14 @@ def marks_from(lattice: Lattice, position: int, end: int) -> frozenset[Mark]:
 
 
 def said_of(one: Expression, marks: frozenset[Mark]) -> frozenset[str]:
-    """The names of the marks that count for an expression: a weak one needs those of its own language."""
-    if not one.frame.weak or not one.families or COMMON in one.families:
-        return frozenset(mark.name for mark in marks)
-    return frozenset(mark.name for mark in marks if mark.family == COMMON or mark.family in one.families)
+    """The names of the marks that count for an expression: those of its own language, and for one that is a time
+    without them those of any language that do more than point into it."""
+    own = {COMMON, *one.families} if one.families and COMMON not in one.families else None
+    return frozenset(
+        mark.name
+        for mark in marks
+        if own is None or mark.family in own or (not one.frame.weak and mark.name not in THIRDS)
+    )
 
 
 def marks_before(one: Expression, lattice: Lattice, earliest: int) -> tuple[int, frozenset[str]]:

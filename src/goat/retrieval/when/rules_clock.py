@@ -105,6 +105,8 @@ RULES: Mapping[str, Callable[[Values, Asked], Frames]] = {
     "minutes_to": minutes_to,
     "hours_between": hours_between,
     "part": part,
+    "part_ahead": part,
+    "time_ahead": partial(time, is_open=True),
     "noon": noon,
     "time_in_part": time_in_part,
 }
