@@ -7,7 +7,7 @@ GoatError
 ├── MessageRefused         a message that there is nothing to do with
 ├── BackendUnavailable     a store or service behind a port cannot be used
 ├── HistoryError           a chat history cannot be imported
-├── ModelError             no answer from a language model
+├── ModelError             no answer from a language model, with its ModelFault
 ├── ToolError              a tool failed; shown to the model
 └── ToolDenied             a tool call was refused
 """
@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
+
+from goat.records.usage import Usage
 
 
 class GoatError(Exception):
@@ -81,13 +84,49 @@ class HistoryError(GoatError):
         super().__init__(f"The history {printable(str(path))} cannot be read{where}: {problem}. {remedy}")
 
 
-class ModelError(GoatError):
-    """A language model gave no usable answer."""
+class ModelFault(StrEnum):
+    """Why a model gave no answer, as far as it decides what is tried next."""
 
-    def __init__(self, model: str, problem: str, remedy: str) -> None:
+    BUSY = "busy"  # too many calls for now
+    DOWN = "down"  # the endpoint failed, or cannot be reached
+    CUT = "cut"  # the answer broke off on its way
+    SILENT = "silent"  # nothing came for too long
+    OVERTIME = "overtime"  # the whole call took too long
+    EMPTY = "empty"  # an answer without words
+    MALFORMED = "malformed"  # not of the protocol
+    DENIED = "denied"  # the key was refused
+    UNPAID = "unpaid"  # the account has no credit
+    UNKNOWN = "unknown"  # no such model or path
+    TOO_LONG = "too long"  # the prompt does not fit
+    REFUSED = "refused"  # the request was refused for another reason
+    FILTERED = "filtered"  # the provider held the answer back
+    LIMIT = "limit"  # the day's money is spent
+    UNREADY = "unready"  # what the model runs on is not installed, or not there
+
+
+class ModelError(GoatError):
+    """A language model gave no usable answer.
+
+    `fault` says of which kind it is, `retry_after` for how many seconds the endpoint wants to be left alone, and
+    `usage` what the call used all the same.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        problem: str,
+        remedy: str,
+        fault: ModelFault = ModelFault.REFUSED,
+        *,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+    ) -> None:
         self.model = model
         self.problem = problem
         self.remedy = remedy
+        self.fault = fault
+        self.retry_after = retry_after
+        self.usage = usage or Usage()
         super().__init__(f"The model {model} gave no answer: {problem}. {remedy}")
 
 

@@ -7,7 +7,6 @@ import itertools
 import sys
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection
 
 from goat.adapters.database import Database
 from goat.adapters.journal import journal_database
 from goat.adapters.lexical_memory import MemoryLexicalIndex
-from goat.adapters.lexical_postings import BLOCK, FORWARD_TABLE
+from goat.adapters.lexical_postings import BLOCK
 from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-from goat.adapters.passages_sqlite import LABEL_TABLE, SqlitePassages
+from goat.adapters.passages_sqlite import SqlitePassages
 from goat.errors import BackendUnavailable
 from goat.ports.stores import LexicalIndex
 from goat.records.search import EVERYWHERE, LexicalDocument, Where
@@ -33,16 +31,8 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 FRESH = itertools.count()
 
 
-def create_tables(connection: Connection) -> None:
-    connection.exec_driver_sql(LABEL_TABLE)
-    connection.exec_driver_sql(FORWARD_TABLE)
-
-
-@asynccontextmanager
-async def opened(home: Path) -> AsyncIterator[Database]:
-    async with journal_database(home, FakeClock()) as database:
-        await database.write("test", create_tables)
-        yield database
+def opened(home: Path) -> Database:
+    return journal_database(home, FakeClock())
 
 
 @pytest.fixture
@@ -188,8 +178,9 @@ async def test_long_lists_are_cut_into_blocks_and_stay_in_order_through_late_pas
     at_first = [*range(1_500), *range(2_000, 3_300)]
     late = [*range(1_500, 2_000), 3_300, 3_301]
     for some in (at_first[:1_000], at_first[1_000:], late):
+        before = (await posting_lists(database)).get("tea", [])
         await index.apply([document(n, "tea") for n in some], [], cursor=1)
-    assert (await posting_lists(database))["tea"] == [(n, 1) for n in range(3_302)]
+        assert (await posting_lists(database))["tea"] == sorted([*before, *((n, 1) for n in some)])
     await index.apply(
         [document(n, "tea tea cup") for n in range(0, 3_302, 7)], [("ana", n) for n in range(1, 3_302, 7)], 2
     )
@@ -287,6 +278,11 @@ async def test_after_a_cancelled_apply_the_memory_knows_what_the_file_holds(inde
     near = await index.neighbourhood("ana", np.arange(60), 0, EVERYWHERE)
     assert near.ords.tolist() == hits
     assert [row[2] for row in near.around.tolist()] == [-1, *hits[:-1]]
+
+
+async def test_taking_out_what_was_never_there_writes_nothing(database: Database, index: SqliteLexicalIndex) -> None:
+    await index.apply([], [("nobody", 3), ("nobody", -1)], cursor=1)
+    assert await rows(database, "SELECT * FROM owner") == await rows(database, "SELECT * FROM docmeta") == []
 
 
 async def test_a_number_that_fits_no_posting_is_refused(index: SqliteLexicalIndex) -> None:

@@ -203,10 +203,10 @@ async def test_tools_and_tool_results_are_passed_through() -> None:
             "role": "assistant",
             "content": None,
             "tool_calls": [
-                {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "goat"}'}}
+                {"id": "call00001", "type": "function", "function": {"name": "search", "arguments": '{"q": "goat"}'}}
             ],
         },
-        {"role": "tool", "content": "found", "tool_call_id": "c1"},
+        {"role": "tool", "content": "found", "tool_call_id": "call00001"},
     ]
     assert reply.tool_calls == (ToolCall("c2", "search", "{}"),)
 

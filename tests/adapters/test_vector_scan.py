@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,13 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from sqlalchemy import Connection
 
 from goat.adapters.database import Database
 from goat.adapters.journal import SqlEmbeddings, journal_database
-from goat.adapters.lexical_postings import FORWARD_TABLE
 from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-from goat.adapters.passages_sqlite import LABEL_TABLE, SqlitePassages
+from goat.adapters.passages_sqlite import SqlitePassages
 from goat.adapters.vector_codes import to_codes, usual_scale
 from goat.adapters.vector_scan import COMPARED, ScanVectorIndex
 from goat.errors import BackendUnavailable
@@ -32,16 +29,8 @@ DIMENSIONS = 32
 E5 = 384
 
 
-def create_tables(connection: Connection) -> None:
-    connection.exec_driver_sql(LABEL_TABLE)
-    connection.exec_driver_sql(FORWARD_TABLE)
-
-
-@asynccontextmanager
-async def opened(home: Path) -> AsyncIterator[Database]:
-    async with journal_database(home, FakeClock()) as database:
-        await database.write("test", create_tables)
-        yield database
+def opened(home: Path) -> Database:
+    return journal_database(home, FakeClock())
 
 
 @pytest.fixture
@@ -303,6 +292,14 @@ async def test_vectors_of_another_length_under_the_same_name_are_refused(databas
     ):
         with pytest.raises(ValueError, match=r"\(32,\), not \(8,\)"):
             await call
+
+
+async def test_a_number_that_no_passage_can_have_is_refused(database: Database, tmp_path: Path) -> None:
+    index = scan(database, tmp_path)
+    with pytest.raises(ValueError, match="-1"):
+        await index.apply(rows(units(1), first=-1), [], cursor=1)
+    await index.apply([], [("nobody", 3), ("nobody", -1)], cursor=2)
+    assert await database.read("test", lambda c: c.exec_driver_sql("SELECT name FROM owner").all()) == []
 
 
 async def test_a_folder_that_cannot_be_written_is_told_as_the_index_being_away(

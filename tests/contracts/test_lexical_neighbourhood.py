@@ -14,9 +14,8 @@ import pytest
 
 from goat.adapters.journal import journal_database
 from goat.adapters.lexical_memory import MemoryLexicalIndex
-from goat.adapters.lexical_postings import FORWARD_TABLE
 from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-from goat.adapters.passages_sqlite import LABEL_TABLE, SqlitePassages
+from goat.adapters.passages_sqlite import SqlitePassages
 from goat.ports.stores import LexicalIndex
 from goat.records.search import EVERYWHERE, LexicalDocument, Neighbourhood, Where
 from goat.testing.clock import FakeClock
@@ -31,8 +30,6 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield MemoryLexicalIndex()
         return
     async with journal_database(tmp_path, FakeClock()) as database:
-        for table in (LABEL_TABLE, FORWARD_TABLE):
-            await database.write("test", lambda connection, table=table: connection.exec_driver_sql(table) and None)
         yield SqliteLexicalIndex(database, SqlitePassages(database))
 
 
@@ -170,7 +167,7 @@ async def test_a_message_into_a_silence_joins_two_sessions_and_leaving_it_parts_
 
 
 async def test_a_chat_that_was_emptied_begins_anew(index: LexicalIndex) -> None:
-    await add(index, document(0, "tea"), document(1, "tea"))
+    await add(index, document(0, "tea"), document(1, "tea"), document(9, "tea", chat="work", topic_id="home"))
     await index.apply([], [("ana", 0), ("ana", 1)], cursor=2)
     await add(index, document(2, "tea"))
     assert await around(index, 2) == [_, _, _, 2, _, _, _]

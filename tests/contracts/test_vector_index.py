@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from goat.adapters.journal import journal_database
-from goat.adapters.lexical_postings import FORWARD_TABLE
-from goat.adapters.passages_sqlite import LABEL_TABLE, SqlitePassages
+from goat.adapters.passages_sqlite import SqlitePassages
 from goat.adapters.vector_memory import MemoryVectorIndex
 from goat.adapters.vector_scan import ScanVectorIndex
 from goat.ports.stores import VectorIndex
@@ -30,8 +29,6 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield MemoryVectorIndex()
         return
     async with journal_database(tmp_path, FakeClock()) as database:
-        for table in (LABEL_TABLE, FORWARD_TABLE):
-            await database.write("test", lambda connection, table=table: connection.exec_driver_sql(table) and None)
         yield ScanVectorIndex(database, SqlitePassages(database), tmp_path, "e5", DIMENSIONS)
 
 
@@ -201,7 +198,9 @@ async def test_a_row_replaces_the_one_before_it(index: VectorIndex) -> None:
 
 async def test_what_is_taken_out_is_neither_found_nor_scored(index: VectorIndex) -> None:
     await add(index, *[row(n, toward(0.9)) for n in range(3)])
-    await index.apply([row(3, toward(0.9))], [("ana", 1), ("ana", 3), ("ana", 77), ("nobody", 0)], cursor=2)
+    await index.apply(
+        [row(3, toward(0.9))], [("ana", 1), ("ana", 3), ("ana", 77), ("ana", -1), ("nobody", 0)], cursor=2
+    )
     assert await found(index) == [2, 0]
     assert np.isnan(await index.score("ana", QUERY, ords(0, 1, 2, 3))).tolist() == [False, True, False, True]
     await index.apply([row(1, toward(0.9))], [], cursor=3)

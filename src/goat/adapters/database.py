@@ -26,7 +26,9 @@ BACKEND = "SQLite"
 OLDEST_SQLITE = (3, 37)
 """The first version that knows STRICT tables."""
 
-CACHE_KIB = 65_536
+READ_CACHE_KIB = 65_536
+WRITE_CACHE_KIB = 8_192
+"""The reader keeps what searches come back to; the writer goes on to other pages, and needs those of a batch only."""
 
 _RESTORE = "stop GOAT, move the file aside, and put the newest copy from {backups} in its place"
 _REASONS = {
@@ -233,7 +235,7 @@ def _engine(path: Path, begin: str, busy_timeout: float, *, query_only: bool = F
         "secure_delete = ON",
         "foreign_keys = ON",
         "mmap_size = 0",
-        f"cache_size = -{CACHE_KIB}",
+        f"cache_size = -{READ_CACHE_KIB if query_only else WRITE_CACHE_KIB}",
         f"query_only = {int(query_only)}",
     )
 

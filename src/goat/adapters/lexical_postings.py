@@ -20,10 +20,7 @@ from sqlalchemy import Connection
 
 from goat.adapters.lexical_formula import MOST_TF
 
-FORWARD_TABLE: Final = "CREATE TABLE IF NOT EXISTS forward (k INTEGER PRIMARY KEY, terms BLOB NOT NULL) STRICT"
-
 BLOCK: Final = 960
-MOST_ORD: Final = 2**24 - 1
 
 Postings: TypeAlias = NDArray[np.uint32]
 _STORED: Final = np.dtype("<u4")

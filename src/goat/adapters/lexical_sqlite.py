@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 from goat.adapters.database import Database
 from goat.adapters.lexical_formula import K1, KERNEL, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf
 from goat.adapters.lexical_postings import (
-    MOST_ORD,
     Postings,
     add_postings,
     clear_postings,
@@ -35,6 +34,7 @@ from goat.adapters.passage_columns import (
     PassageColumns,
     PassageView,
     microseconds,
+    require_ord,
 )
 from goat.adapters.passages_sqlite import SqlitePassages, get_cursor, label_ids, set_cursor
 from goat.adapters.top_ranked import top_ranked
@@ -82,12 +82,10 @@ class SqliteLexicalIndex:
 
         Raises `ValueError` for an ord outside 0..2**24 - 1.
         """
-        for document in added:
-            if not 0 <= document.ord <= MOST_ORD:
-                raise ValueError(f"passage number {document.ord} is not between 0 and {MOST_ORD}")
         documents: defaultdict[str, dict[int, LexicalDocument]] = defaultdict(dict)
         gone: defaultdict[str, set[int]] = defaultdict(set)
         for document in added:
+            require_ord(document.ord)
             documents[document.owner][document.ord] = document
         for owner, ord_ in removed:
             gone[owner].add(ord_)
@@ -104,7 +102,10 @@ class SqliteLexicalIndex:
         return await asyncio.to_thread(_search, fetched.columns, fetched.postings, limit, where)
 
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
-        """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers."""
+        """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers.
+
+        A passage that only the vector index has met is a candidate without surroundings.
+        """
         columns = await self._passages.columns(PORT, owner)
         return await asyncio.to_thread(_neighbourhood, columns.view(), ords, reach, where)
 
@@ -140,7 +141,9 @@ class SqliteLexicalIndex:
         gone: dict[str, set[int]],
         cursor: int,
     ) -> None:
-        drafts = {owner: self._passages.draft(connection, owner) for owner in documents}
+        drafts = {
+            owner: self._passages.draft(connection, owner, adding=bool(added)) for owner, added in documents.items()
+        }
         for owner, draft in drafts.items():
             _take_out(connection, draft, gone[owner] | set(documents[owner]))
             for ord_ in gone[owner]:

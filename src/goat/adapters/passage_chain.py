@@ -86,8 +86,9 @@ class PassageDraft:
         self._rows[ord_] = row
 
     def blank(self, ord_: int) -> None:
-        """Leave nothing of a row that stands in no chain."""
-        self.file(ord_, PassageRow(*BLANK))
+        """Leave nothing of a row that stands in no chain; a row that is not there is fine."""
+        if self.peek(ord_).flags:
+            self.file(ord_, PassageRow(*BLANK))
 
     def unlink(self, ord_: int) -> None:
         """Take a passage out of its chain and close the gap; a silence that this leaves parts the session."""

@@ -19,6 +19,9 @@ from goat.records.search import Where
 BLOCK: Final = 80
 """Records in a block: 3,840 bytes, so that a row of the table fits a page."""
 
+MOST_ORD: Final = 2**24 - 1
+"""The highest passage number: a posting has 24 bits for it."""
+
 FILED: Final = 1
 """The passage exists: its time, episode, chat and topic hold."""
 INDEXED: Final = 2
@@ -56,6 +59,12 @@ _MICROSECOND = timedelta(microseconds=1)
 def microseconds(moment: datetime) -> int:
     """An aware datetime as whole microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def require_ord(ord_: int) -> None:
+    """Raise `ValueError` for a number that no passage can have."""
+    if not 0 <= ord_ <= MOST_ORD:
+        raise ValueError(f"passage number {ord_} is not between 0 and {MOST_ORD}")
 
 
 class Totals(NamedTuple):

@@ -9,30 +9,16 @@ used again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Final
 
 import numpy as np
 from sqlalchemy import Connection
 
 from goat.adapters.database import Database
 from goat.adapters.passage_chain import PassageDraft, PassageRow
-from goat.adapters.passage_columns import (
-    BLANK,
-    BLOCK,
-    FILED,
-    INDEXED,
-    RECORD,
-    PassageColumns,
-    microseconds,
-)
+from goat.adapters.passage_columns import BLOCK, FILED, RECORD, PassageColumns, microseconds
 from goat.records.search import VectorRow
-
-LABEL_TABLE: Final = """
-CREATE TABLE IF NOT EXISTS label (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, t TEXT NOT NULL, UNIQUE (owner, t)
-) STRICT"""
 
 
 class SqlitePassages:
@@ -67,13 +53,13 @@ class SqlitePassages:
             self._columns[owner] = columns
             return columns
 
-    def draft(self, connection: Connection, owner: str) -> PassageDraft:
-        """Begin changes to an owner's passages; an owner that is not known yet becomes known.
+    def draft(self, connection: Connection, owner: str, *, adding: bool) -> PassageDraft:
+        """Begin changes to an owner's passages; with `adding`, an owner who is not known yet becomes known.
 
         Begin all drafts of a transaction before the first is saved: memory must not learn what may be rolled back.
         """
         columns = self.current(connection, owner)
-        if not columns.owner_id:
+        if adding and not columns.owner_id:
             columns = PassageColumns(make_owner(connection, owner))
         return PassageDraft(columns)
 
@@ -97,35 +83,34 @@ class SqlitePassages:
             connection.exec_driver_sql("DELETE FROM label WHERE id = ?", unused)
 
     def file_vectors(
-        self, connection: Connection, added: Sequence[VectorRow], removed: Iterable[tuple[str, int]]
+        self, connection: Connection, added: Mapping[str, Iterable[VectorRow]], removed: Mapping[str, Iterable[int]]
     ) -> None:
-        """Make the passages of rows known and forget the removed; what the lexical index holds stays as it is."""
-        drafts: dict[str, PassageDraft] = {}
-        for row in added:
-            draft = drafts.get(row.owner) or drafts.setdefault(row.owner, self.draft(connection, row.owner))
-            if not draft.peek(row.ord).indexed:
-                _file_vector(connection, draft, row)
-        for owner, ord_ in removed:
-            draft = drafts.get(owner) or drafts.setdefault(owner, self.draft(connection, owner))
-            before = draft.peek(ord_)
-            if before.flags and not before.indexed:
-                draft.blank(ord_)
+        """Make the passages of rows known and forget the removed, by owner; what the lexical index holds stays."""
+        drafts = {}
+        for owner in {*added, *removed}:
+            draft = drafts[owner] = self.draft(connection, owner, adding=owner in added)
+            for row in added.get(owner, ()):
+                if not draft.peek(row.ord).indexed:
+                    _file_vector(connection, draft, row)
+            for ord_ in removed.get(owner, ()):
+                if not draft.peek(ord_).indexed:
+                    draft.blank(ord_)
         self.save(connection, list(drafts.values()))
 
     def unindex_all(self, connection: Connection) -> None:
         """Take every passage of every owner out of its chain; the columns that filters need stay."""
+        blocks = connection.exec_driver_sql("SELECT k, data FROM docmeta").all()
+        if not blocks:
+            return
         generation = self._next_generation(connection)
         stored = []
-        for key, data in connection.exec_driver_sql("SELECT k, data FROM docmeta").all():
+        for key, data in blocks:
             records = np.frombuffer(data, RECORD).copy()
-            indexed = (records["flags"] & INDEXED) != 0
-            records["flags"][indexed] = FILED
-            for name, blank in zip(RECORD.names or (), BLANK, strict=True):
-                if name in {"session", "previous", "following", "length"}:
-                    records[name] = blank
+            records["flags"] &= FILED
+            records["session"] = records["length"] = 0
+            records["previous"] = records["following"] = -1
             stored.append((generation, records.tobytes(), key))
-        if stored:
-            connection.exec_driver_sql("UPDATE docmeta SET gen = ?, data = ? WHERE k = ?", stored)
+        connection.exec_driver_sql("UPDATE docmeta SET gen = ?, data = ? WHERE k = ?", stored)
 
     def _next_generation(self, connection: Connection) -> int:
         generation = _newest_generation(connection) + 1

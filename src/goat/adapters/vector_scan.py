@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from goat.adapters.database import Database
-from goat.adapters.passage_columns import PassageColumns
+from goat.adapters.passage_columns import PassageColumns, require_ord
 from goat.adapters.passages_sqlite import SqlitePassages, find_owner, get_cursor, make_owner, set_cursor
 from goat.adapters.top_ranked import top_ranked
 from goat.adapters.vector_codes import CodeFile, Codes, Rows, dot, to_codes, usual_scale
@@ -57,7 +57,7 @@ class ScanVectorIndex:
 
     `scale` is what one step of a code stands for; another scale than a file was made with makes the file anew.
     Vectors are expected in the journal's `emb` before they are applied here: what is not there when a file is opened
-    is not here either. A vector of another length raises `ValueError`.
+    is not here either. A vector of another length and an ord outside 0..2**24 - 1 raise `ValueError`.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class ScanVectorIndex:
         rows: defaultdict[str, dict[int, VectorRow]] = defaultdict(dict)
         gone: defaultdict[str, set[int]] = defaultdict(set)
         for row in added:
+            require_ord(row.ord)
             self._require_length(row.vector)
             rows[row.owner][row.ord] = row
         for owner, ord_ in removed:
@@ -99,8 +100,8 @@ class ScanVectorIndex:
             rows[owner].pop(ord_, None)
         for owner in rows:
             await self._change(owner, rows[owner], gone[owner])
-        kept = [row for of_owner in rows.values() for row in of_owner.values()]
-        await self._database.write(lambda connection: self._follow(connection, kept, removed, cursor))
+        kept = {owner: of_owner.values() for owner, of_owner in rows.items() if of_owner}
+        await self._database.write(lambda connection: self._follow(connection, kept, gone, cursor))
         for owner in rows:
             await self._passages.columns(PORT, owner)
 
@@ -144,7 +145,11 @@ class ScanVectorIndex:
                 await asyncio.to_thread(file.write, np.array(ords, np.int64), codes)
 
     def _follow(
-        self, connection: Connection, added: Sequence[VectorRow], removed: Sequence[tuple[str, int]], cursor: int
+        self,
+        connection: Connection,
+        added: Mapping[str, Iterable[VectorRow]],
+        removed: Mapping[str, Iterable[int]],
+        cursor: int,
     ) -> None:
         self._passages.file_vectors(connection, added, removed)
         set_cursor(connection, self._follower, cursor)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Protocol
 
 from goat.records.models import ModelRequest, Reply
 from goat.records.search import Floats
+from goat.records.usage import ModelCall, UsageDay
 
 
 class ChatModel(Protocol):
@@ -20,8 +22,27 @@ class ChatModel(Protocol):
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
         """Answer the request; `on_text` gets the text in pieces as it comes.
 
-        Raises `ModelError` when no answer is to be had; the sentence says what to do.
+        The pieces together are the text of the reply, unless that answer broke off and another one took its place:
+        then the text of the reply counts. Raises `ModelError` when no answer is to be had; the sentence says what to
+        do.
         """
+        ...
+
+
+class UsageLog(Protocol):
+    """What the model calls of all owners used. Raises `BackendUnavailable`."""
+
+    async def record(self, call: ModelCall) -> None:
+        """Keep a call."""
+        ...
+
+    async def spent(self, day: date) -> float:
+        """What all calls of a day cost together in USD, as far as it is known."""
+        ...
+
+    async def days(self, since: date, until: date, owner: str | None = None) -> list[UsageDay]:
+        """The sums per day, owner and model from `since` to `until`, both included, in this order; of one owner, or
+        of all."""
         ...
 
 

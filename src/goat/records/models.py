@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from goat.records.search import Recalled
+from goat.records.usage import Usage
+
+__all__ = ["ChatMessage", "ChatRole", "ModelRequest", "Reply", "ToolCall", "ToolSpec", "Usage"]
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 
@@ -42,26 +45,29 @@ class ToolSpec:
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One model call. `question` and `recalled` are what the data message was made from, for a model that answers
-    from memory alone."""
+    from memory alone.
+
+    `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. With `schema`, a JSON Schema object,
+    the answer's text is a JSON document that fits it, where the endpoint can bind its answers.
+    """
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = ()
     question: str = ""
     recalled: tuple[Recalled, ...] = ()
     chat: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the endpoint counted them."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    owner: str = ""
+    exchange_id: str = ""
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer. `quotes_only` marks a text made of quotations, which the indexes need not hold twice."""
+    """A model's answer. `quotes_only` marks a text made of quotations, which the indexes need not hold twice.
+
+    `usage` is that of every call that led to the answer, `failed_calls` counts those in vain. `notes` are sentences
+    about the answer for the person, such as that another model stepped in; they are no part of it.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -69,3 +75,5 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     finish_reason: str = "stop"
     quotes_only: bool = False
+    notes: tuple[str, ...] = ()
+    failed_calls: int = 0

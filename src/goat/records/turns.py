@@ -8,11 +8,15 @@ from datetime import datetime
 
 from goat.records.episodes import Episode
 from goat.records.search import Recalled
+from goat.records.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn as it was: counts and times, never the words that were said. Times are milliseconds."""
+    """One turn as it was: counts and times, never the words that were said. Times are milliseconds.
+
+    `prompt_tokens` is the estimate that the budget was kept with, `usage` what the model's endpoint counted.
+    """
 
     at: datetime
     owner: str
@@ -31,6 +35,8 @@ class TurnRecord:
     model: str
     lost: tuple[str, ...] = ()
     cut_by_deadline: bool = False
+    usage: Usage = field(default_factory=Usage)
+    failed_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,8 @@ class Notice:
 class TurnResult:
     """A turn that ended: the reply, the episodes of the exchange, what stood in the prompt and the turn's record.
 
-    `altered` says that characters which no store can hold were replaced in the person's message.
+    `altered` says that characters which no store can hold were replaced in the person's message; `notes` are sentences
+    about the reply, to be shown below it.
     """
 
     text: str
@@ -69,3 +76,4 @@ class TurnResult:
     recalled: tuple[Recalled, ...]
     record: TurnRecord | None
     altered: bool = False
+    notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, Key, catalogue, sections
-from goat.settings.providers import providers
+from goat.settings.providers import OTHER, ModelFacts, providers
 
 INTRODUCTION = """\
 # Configuration
@@ -37,7 +37,14 @@ below counts.
 and `.env.backup`. Comments in `goat2.toml` stay in its backup only.
 """
 
-TYPE_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", SecretStr: "secret"}
+TYPE_WORDS: dict[Any, str] = {
+    int: "whole number",
+    float: "number",
+    str: "text",
+    bool: "true or false",
+    SecretStr: "secret",
+    tuple[str, ...]: "list of texts",
+}
 LIMIT_WORDS = {"gt": "above {:g}", "ge": "from {:g}", "le": "up to {:g}", "min_length": "not empty"}
 
 
@@ -88,8 +95,8 @@ def _default(key: Key) -> str:
         return ""
     value = key.field.default
     if value is None:
-        return "calibrated"
-    return "empty" if value == "" else f"`{value}`"
+        return "calibrated" if key.section == "activation" else "not set"
+    return "empty" if value in ("", ()) else f"`{value}`"
 
 
 def _providers() -> Iterator[str]:
@@ -101,9 +108,24 @@ def _providers() -> Iterator[str]:
     for row in providers().values():
         models = ", ".join(f"`{model}`" for model in row.models) or "any"
         key = f"`{row.env_key}`" if row.env_key else "none"
-        address = f"`{row.base_url}`" if row.base_url else "yours"
+        address = f"`{row.base_url}`" if row.base_url else "yours" if row.id == OTHER else "none"
         recommended = " (recommended)" if row.recommended else ""
         yield f"| `{row.id}`{recommended} | {row.name} | {models} | {key} | {address} | {row.docs} | {row.notes} |"
+    yield "\nWhat is known of their models. Prices are USD per million tokens; where one depends on the hour, the"
+    yield "higher stands here. The cost of a model without a price is shown as unknown, never as 0.\n"
+    yield "| model | context, tokens | input | cached input | output |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in providers().values():
+        for model in row.models:
+            yield f"| `{row.id}/{model}` | {_known(row.knows(model))} |"
+
+
+def _known(facts: ModelFacts) -> str:
+    context = f"{facts.context_tokens:,}" if facts.context_tokens else "unknown"
+    if facts.price is None:
+        return f"{context} | unknown | unknown | unknown"
+    prices = (facts.price.input, facts.price.cached, facts.price.output)
+    return " | ".join([context, *("unknown" if price is None else f"{price:g}" for price in prices)])
 
 
 def _environment(keys: Iterable[Key]) -> Iterator[str]:

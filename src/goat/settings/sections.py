@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from goat.errors import SettingsError, nearest
 from goat.settings.providers import OFFLINE, OTHER, providers
@@ -73,7 +73,16 @@ def plausible_secret(secret: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
+def _as_names(value: object) -> object:
+    """A list of TOML, or words with commas between them as an environment variable has them, as a tuple."""
+    if isinstance(value, str):
+        return tuple(word for part in value.split(",") if (word := part.strip()))
+    return tuple(value) if isinstance(value, list) else value
+
+
 Secret = Annotated[SecretStr, AfterValidator(plausible_secret)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
+UsdPerMillion = Annotated[float, Field(ge=0)]
 
 
 class Section(BaseModel):
@@ -188,7 +197,8 @@ class ActivationSettings(Section):
 
     ttl_seconds: Seconds = Field(default=604800, description="How long an idle chat's thread is remembered.")
     held_fresh_seconds: Annotated[float, Field(ge=0)] = Field(
-        default=3600, description="How long held results are served without a search; 0 means never."
+        default=3600,
+        description="Held results older than this are not served without a search; with 0 they never grow old.",
     )
     drift_warm: Cosine | None = Field(default=None, description="At or above this cosine a message is on the thread.")
     drift_cold: Cosine | None = Field(default=None, description="Below this cosine a message may be a new topic.")
@@ -255,10 +265,14 @@ class ModelSettings(Section):
         description="A provider of the table below, or `offline`. Empty: by `base_url`, else the first one with a key.",
     )
     name: Annotated[str, env("MODEL_NAME")] = Field(
-        default="", description="The model's name; empty takes the provider's first."
+        default="", description="The model's name, or the path of a GGUF file; empty takes the provider's first."
     )
     base_url: Annotated[str, AfterValidator(usable_url), env("BASE_URL")] = Field(
         default="", description="The endpoint's address; empty takes the provider's own."
+    )
+    fallbacks: Names = Field(
+        default=(),
+        description="Models that answer when the one above cannot, in this order, as `provider/model`.",
     )
     temperature: Annotated[float, Field(ge=0, le=2), env("TEMPERATURE")] = Field(
         default=0.5, description="How freely the model chooses its words."
@@ -266,14 +280,34 @@ class ModelSettings(Section):
     max_tokens: Annotated[int, Field(gt=0), env("MAX_TOKENS")] = Field(
         default=2048, description="The longest answer, in tokens."
     )
-    timeout_seconds: Annotated[float, Field(gt=0), env("TIMEOUT_SECONDS")] = Field(
-        default=60, description="How long the endpoint may stay silent before a call is given up."
+    context_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="How many tokens prompt and answer may have together; 0 takes what is known of the model.",
     )
+    timeout_seconds: Annotated[float, Field(gt=0), env("TIMEOUT_SECONDS")] = Field(
+        default=60, description="How long the first piece of an answer may take before a call is given up."
+    )
+    stall_seconds: Seconds = Field(default=30, description="How long an answer may pause between two pieces.")
+    call_seconds: Seconds = Field(
+        default=100, description="How long a whole call may take; what has come until then is the answer."
+    )
+    daily_limit_usd: Annotated[float, Field(ge=0)] = Field(
+        default=0, description="When all calls of a day have cost this much, no more are made; 0 means no limit."
+    )
+    input_price: UsdPerMillion | None = Field(
+        default=None, description="USD per million tokens of the prompt, for a model whose price is not known."
+    )
+    cached_price: UsdPerMillion | None = Field(
+        default=None, description="USD per million tokens of the prompt that the provider had in its cache."
+    )
+    output_price: UsdPerMillion | None = Field(default=None, description="USD per million tokens of the answer.")
 
     def contradictions(self) -> Iterator[str]:
-        """An endpoint outside the table has no address of its own."""
+        """An endpoint outside the table has no address of its own, and a price has two sides."""
         if self.provider == OTHER and not self.base_url:
             yield "provider 'other' needs a base_url"
+        if (self.input_price is None) != (self.output_price is None):
+            yield "input_price and output_price belong together; set both"
 
 
 class TurnSettings(Section):

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
+from telegram import Bot, MessageEntity
 
 from goat.interfaces.telegram.inline import linkable
 from goat.interfaces.telegram.render import Chunk, plain, render
-from goat.testing.bot_api import FormattedText
+from goat.testing.bot_api import FakeBotApi, FormattedText
 
 Shown = Callable[[Chunk], FormattedText]
 
@@ -52,6 +53,20 @@ def test_telegram_b1_a_rendered_text_has_no_markup_that_could_be_refused(shown: 
     assert chunk.text == "done with _oops and x a_b*c"
     assert marked(chunk) == [("bold", "done"), ("text_link", "x"), ("code", "a_b*c")]
     shown(chunk)
+
+
+async def test_telegram_b1_a_text_with_unbalanced_markup_is_delivered_in_one_call() -> None:
+    source = "**bold** and **never closed, snake_case, `code, [x](http://a_b, a < b"
+    chunk = only(source)
+    async with FakeBotApi() as api, Bot(api.token, base_url=api.base_url) as bot:
+        ana = api.person()
+        ana.starts()
+        entities = [MessageEntity(one.type, one.offset, one.length, one.url) for one in chunk.entities]
+        await bot.send_message(ana.id, chunk.text, entities=entities)
+
+        assert api.screen(ana).answers == [source.replace("**bold**", "bold")]
+        assert api.screen(ana).last.marked("bold") == ["bold"]
+        assert [call.status for call in api.calls_of("sendMessage")] == [200]
 
 
 @pytest.mark.parametrize(

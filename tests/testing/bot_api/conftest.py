@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import httpx2
@@ -12,7 +12,7 @@ from telegram import Bot
 from goat.testing.bot_api import FakeBotApi, Person
 from goat.testing.clock import FakeClock
 
-Call = Callable[..., Awaitable[dict[str, Any]]]
+Call = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 @pytest.fixture

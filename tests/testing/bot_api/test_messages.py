@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from telegram.error import BadRequest, Forbidden
 from goat.testing.bot_api import FakeBotApi, Person
 from goat.testing.clock import FakeClock
 
-Call = Callable[..., Awaitable[dict[str, Any]]]
+Call = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 MODIFIED = "message is not modified: specified new message content and reply markup are exactly the same as a"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from telegram import Bot, Message, Update
 from goat.testing.bot_api import FakeBotApi, Person, TextEntity
 from goat.testing.clock import FakeClock
 
-Call = Callable[..., Awaitable[dict[str, Any]]]
+Call = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 async def updates(bot: Bot) -> list[Update]:
@@ -206,6 +206,23 @@ async def test_several_people_write_in_one_group_under_their_names(api: FakeBotA
     ]
     member = await bot.get_chat_member(group.id, bob.id)
     assert (member.status, (await bot.get_chat(group.id)).title) == ("member", "Family")
+
+
+async def test_channels_and_other_bots_are_told_from_people(api: FakeBotApi, bot: Bot, ana: Person) -> None:
+    news, group = api.channel("News", username="news"), api.group("Family", ana)
+    ana.posts(news, "headline")
+    api.person("Other", is_bot=True).at(group).says("beep")
+    ana.at(group).says("as the group", sender_chat=group.as_json())
+    post, beep, anonymous = await updates(bot)
+
+    assert post.channel_post is not None
+    assert post.channel_post.sender_chat is not None
+    assert (post.channel_post.text, post.channel_post.sender_chat.id) == ("headline", news.id)
+    assert beep.effective_user is not None
+    assert beep.effective_user.is_bot
+    assert anonymous.message is not None
+    assert anonymous.message.sender_chat is not None
+    assert (await bot.send_message("@news", "by name")).chat.id == news.id
 
 
 async def test_the_stop_button_of_a_draft_is_an_update_of_its_own(api: FakeBotApi, call: Call, ana: Person) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goat.testing.bot_api import ApiError, FormattedText, TextEntity, formatted, message_text
@@ -13,6 +13,7 @@ from goat.testing.bot_api.entities import check_link, read_entities, settled
 from goat.testing.bot_api.markup import parsed
 
 Short = tuple[str, int, int]
+unhurried = settings(deadline=None)
 
 
 def shown(text: str, *entities: Short) -> tuple[str, list[Short]]:
@@ -183,6 +184,7 @@ def covering(entities: list[TextEntity], place: int) -> set[str]:
     return {one.type for one in entities if one.offset <= place < one.end}
 
 
+@unhurried
 @given(ENTITIES)
 def test_settling_changes_no_style_outside_code_and_is_settled_once_and_for_all(entities: list[TextEntity]) -> None:
     kept = settled(entities)
@@ -194,6 +196,7 @@ def test_settling_changes_no_style_outside_code_and_is_settled_once_and_for_all(
         assert after & styles == (set() if after & {"code", "pre"} else before & styles)
 
 
+@unhurried
 @given(ENTITIES)
 def test_settled_entities_nest_and_code_holds_nothing(entities: list[TextEntity]) -> None:
     kept = settled(entities)

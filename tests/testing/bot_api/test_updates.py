@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from goat.testing.bot_api import FakeBotApi, Person
 from goat.testing.bot_api.host import Host
 from goat.testing.clock import FakeClock
 
-Call = Callable[..., Awaitable[dict[str, Any]]]
+Call = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 async def texts(call: Call, **params: Any) -> list[str]:

@@ -46,4 +46,4 @@ class Chunk:
 
 def units(text: str) -> int:
     """The length in UTF-16 code units."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

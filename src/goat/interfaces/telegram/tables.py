@@ -25,7 +25,7 @@ def write_table(writer: Writer, table: SyntaxTreeNode, lines: Sequence[str], bla
     rows = [[_cell(cell) for cell in row.children] for part in table.children for row in part.children]
     texts = [[plain_text(cell).strip() for cell in row] for row in rows]
     if _has_surplus_cells(lines, len(rows[0])):
-        grid: str | None = "\n".join(line.strip() for line in lines)
+        grid: str | None = "\n".join(line.strip().expandtabs(4) for line in lines)
     else:
         grid = None if _needs_formatting(rows, texts) else _grid(texts, _alignments(table))
     if grid is not None:

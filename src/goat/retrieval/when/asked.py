@@ -9,6 +9,8 @@ from typing import Literal
 Prefer = Literal["past", "future"]
 Order = Literal["dmy", "mdy", "ymd"]
 MINUTES_A_DAY = 24 * 60
+ABOUT = timedelta(hours=1)
+"""A clock time stands for this much to either side of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from goat.retrieval.when.asked import Asked
-from goat.retrieval.when.expressions import Expression, single_expressions
+from goat.retrieval.when.expressions import Expression, Reader
 from goat.retrieval.when.frames import Frame, merged
 from goat.retrieval.when.grammar import Grammar, Lattice
 from goat.retrieval.when.marks import (
@@ -28,7 +28,7 @@ from goat.retrieval.when.selectors import Relation, Selector
 
 def expressions(grammar: Grammar, tokens: Sequence[Token], lattice: Lattice, asked: Asked) -> list[Expression]:
     """The times that a text names, in its order. What is too weak to stand alone is left out."""
-    single = single_expressions(grammar, tokens, lattice, asked)
+    single = Reader(grammar, tokens, lattice, asked).expressions()
     joined = _joined(_shared(_merged(single, lattice, asked), lattice), lattice)
     return [found for found in joined if counts(found)]
 
@@ -108,8 +108,9 @@ def _joined(found: Sequence[Expression], lattice: Lattice) -> list[Expression]:
             position += 1
         else:
             end, behind = mark_behind(one, lattice)
-            start = start if before - OPENING else one.start
-            one = replace(one, start=start, end=end, marks=one.marks | (before - OPENING) | behind)
+            marks = before - OPENING
+            if marks or behind:
+                one = replace(one, start=start if marks else one.start, end=end, marks=one.marks | marks | behind)
         earliest = one.to.end if one.to else one.end
         done.append(one)
         position += 1

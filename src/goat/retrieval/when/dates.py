@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-Unit = Literal["minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"]
+Unit = Literal["minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade", "half"]
 
 DAYS_A_WEEK = 7
 _MONTHS: Mapping[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -76,6 +76,12 @@ def containing(day: date, unit: Unit) -> Days:
     count = _MONTHS[unit]
     index = (day.year * 12 + day.month - 1) // count * count
     return months(index // 12, index % 12 + 1, count)
+
+
+def share(days: Days, number: int, of: int) -> Days:
+    """The `number`th (from 1) of `of` equal parts, in whole days."""
+    start, end = (days.first + timedelta(round(days.length * part / of)) for part in (number - 1, number))
+    return Days(start, end)
 
 
 def easter(year: int) -> date:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
 
-from goat.retrieval.when.asked import MINUTES_A_DAY, Asked
-from goat.retrieval.when.dates import Days, one_day
+from goat.retrieval.when.asked import ABOUT, MINUTES_A_DAY, Asked
+from goat.retrieval.when.dates import Days, one_day, share
 from goat.retrieval.when.expressions import Expression
 from goat.retrieval.when.frames import Frame
 from goat.retrieval.when.marks import THIRDS
 from goat.retrieval.when.shapes import FIRST_YEAR, LAST_YEAR
 from goat.retrieval.when.slots import Fixed, Kind, Part, Recurring
-
-HOUR: Final = timedelta(hours=1)
-"""A clock time stands for this much to either side of it."""
 
 _SHORTEST_IN_THIRDS = 7
 _ALL_DAY = Part(0, MINUTES_A_DAY)
@@ -51,7 +47,7 @@ def _is_plausible(found: Extent, asked: Asked) -> bool:
 def _marked(one: Expression, asked: Asked) -> Extent | None:
     """A single expression with its marks: the early part of it, or the time since, until, before or after."""
     frame = one.frame
-    for third, mark in enumerate(THIRDS):
+    for third, mark in enumerate(THIRDS, start=1):
         if mark in one.marks:
             frame = _third(frame, third, asked)
     extent = _extent(frame, asked)
@@ -89,9 +85,7 @@ def _third(frame: Frame, third: int, asked: Asked) -> Frame:
     found = frame.days(asked)
     if found is None or found.days.length < _SHORTEST_IN_THIRDS:
         return frame
-    first, end = found.days
-    cuts = [first + timedelta(round(found.days.length * part / 3)) for part in range(4)]
-    return Frame(fixed=Fixed(Days(cuts[third], cuts[third + 1]), "range")) if end else frame
+    return Frame(fixed=Fixed(share(found.days, third, of=3), "range"))
 
 
 def _between(begin: datetime, finish: datetime) -> Extent | None:
@@ -195,6 +189,6 @@ def _time_on(day: date, frame: Frame, asked: Asked) -> Extent:
     if clock:
         minute = clock.within(part) if frame.part else clock.usual
         first, last = asked.instants(day, minute)
-        return Extent(first, last, first - HOUR, last + HOUR, first, "time")
+        return Extent(first, last, first - ABOUT, last + ABOUT, first, "time")
     begin, finish = asked.instants(day, part.start)[0], asked.instants(day, part.end)[1]
     return Extent(begin, finish, begin, finish, begin + (finish - begin) / 2, part.kind)

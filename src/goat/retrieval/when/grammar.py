@@ -32,18 +32,7 @@ def class_key(name: str) -> str:
     return f"<{name}>"
 
 
-GLUE = class_key("glue")
-_MARK = "<mark:"
-
-
-def mark_key(family: str) -> str:
-    """The key of the steps of the marks of a family of languages."""
-    return f"{_MARK}{family}>"
-
-
-def mark_family(key: str) -> str:
-    """The family of languages whose marks have a key, "" if it is no mark's."""
-    return key[len(_MARK) : -1] if key.startswith(_MARK) else ""
+GLUE, MARK = class_key("glue"), class_key("mark")
 
 
 class Final(NamedTuple):
@@ -69,28 +58,35 @@ class Node:
     finals: list[Final] = field(default_factory=list)
 
 
-class Longer(NamedTuple):
-    """A phrase of several words; `rest` are those after the first."""
+class Mark(NamedTuple):
+    """A mark ("since", "until") in the words of a family of languages."""
 
-    key: str
-    value: Value | None
-    rest: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Word:
-    """What a word may be: steps of patterns with their values, starts of phrases, a mark, glue."""
-
-    steps: list[tuple[str, Value | None]] = field(default_factory=list)
-    phrases: list[Longer] = field(default_factory=list)
+    family: str
+    name: str
 
 
 class Step(NamedTuple):
-    """An edge that the text offers at a position: its key, its value, and the position after it."""
+    """An edge that the text offers at a place: its key, its value, the number of its tokens; the mark if it is one."""
 
     key: str
     value: Value | None
-    end: int
+    length: int = 1
+    mark: Mark | None = None
+
+
+class Phrase(NamedTuple):
+    """A step of several words; `rest` are those after the first."""
+
+    step: Step
+    rest: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a word may be: steps of its own, and beginnings of phrases."""
+
+    steps: tuple[Step, ...]
+    phrases: tuple[Phrase, ...]
 
 
 class Match(NamedTuple):
@@ -126,20 +122,22 @@ class Grammar:
 
     def _steps(self, tokens: Sequence[Token], position: int) -> tuple[Step, ...]:
         token = tokens[position]
-        after = position + 1
         if token.kind in ("word", "sign"):
             word = self.words.get(token.text)
             if word is None:
                 return ()
-            steps = [Step(key, value, after) for key, value in word.steps]
-            for key, value, rest in word.phrases:
-                end = after + len(rest)
-                if end <= len(tokens) and all(tokens[after + i].text == part for i, part in enumerate(rest)):
-                    steps.append(Step(key, value, end))
-            return tuple(steps)
+            if not word.phrases:
+                return word.steps
+            return (*word.steps, *(phrase.step for phrase in word.phrases if _continues(tokens, position, phrase.rest)))
         if isinstance(token.value, int):
-            return tuple(Step(class_key(name), token.value, after) for name in _classes_of(token.value, token.text))
-        return (Step(class_key(token.kind), token.value, after),) if token.value is not None else ()
+            return tuple(Step(class_key(name), token.value) for name in _classes_of(token.value, token.text))
+        return (Step(class_key(token.kind), token.value),) if token.value is not None else ()
+
+
+def _continues(tokens: Sequence[Token], position: int, rest: Sequence[str]) -> bool:
+    """Whether these words stand behind a token."""
+    end = position + len(rest)
+    return end < len(tokens) and all(tokens[position + 1 + i].text == word for i, word in enumerate(rest))
 
 
 def _classes_of(number: int, written: str) -> list[str]:
@@ -168,8 +166,8 @@ def longest_match(root: Node, lattice: Lattice, start: int) -> Match | None:
             best_end = position
             readings += [(final, values) for final in node.finals]
         if position < len(lattice):
-            for key, value, end in lattice[position]:
+            for key, value, length, _ in lattice[position]:
                 child = node.edges.get(key)
                 if child is not None:
-                    walks.append((child, end, values if value is None else (*values, value)))
+                    walks.append((child, position + length, values if value is None else (*values, value)))
     return Match(start, best_end, tuple(sorted(readings, key=lambda reading: reading[0].rank))) if readings else None

@@ -11,7 +11,20 @@ from itertools import product
 from typing import Any
 
 from goat.retrieval.fold import fold
-from goat.retrieval.when.grammar import COMMON, GLUE, NOTHING, Final, Grammar, Longer, Node, Word, class_key, mark_key
+from goat.retrieval.when.grammar import (
+    COMMON,
+    GLUE,
+    MARK,
+    NOTHING,
+    Final,
+    Grammar,
+    Mark,
+    Node,
+    Phrase,
+    Step,
+    Word,
+    class_key,
+)
 from goat.retrieval.when.notation import Element, PatternError, spell_out, words_of
 from goat.retrieval.when.scan import Scanner
 from goat.retrieval.when.shapes import Value
@@ -21,8 +34,7 @@ LANGUAGES = ("en", "ro", "de", "es", "fr", "it", "pt", "ja", "zh")
 
 _NUMBERS = ("int", "day", "hour", "year", "yyyy", "distant", "beyond")
 _SHAPES = ("time", "ymd", "dmy", "short", "dotted", "slashed", "comma", "span", "hours", "years", "ym", "iso")
-_SHARED = frozenset((*_NUMBERS, *_SHAPES, "measure", "numbered"))
-"""Classes that belong to no language."""
+"""Classes of numbers and of numeric shapes, which belong to no language."""
 
 _LAST_RANK = 1_000_000
 _INTEGER = re.compile(r"-?\d+")
@@ -60,25 +72,27 @@ class _Compiler:
     """Collects words and patterns of one language after the other."""
 
     def __init__(self) -> None:
-        self._words: dict[str, Word] = {}
+        self._steps: dict[str, list[Step]] = {}
+        self._phrases: dict[str, list[Phrase]] = {}
         self._root = Node()
         self._elsewhere: dict[str, list[tuple[str, str]]] = {}
         self._macros: dict[str, str] = {}
+        self._shared = {name: class_key(name) for name in (*_NUMBERS, *_SHAPES)}
         self._literals: set[str] = set()
         self._rank = 0
 
     def add(self, code: str, table: Mapping[str, Any]) -> None:
         """Take in one grammar file."""
         macros = {**self._macros, **table.get("macros", {})}
-        if code == COMMON:
-            self._macros = macros
         family = table.get("family", code)
         own = self._add_words(code, table)
+        if code == COMMON:
+            self._macros, self._shared = macros, own
         for name, phrases in table.get("marks", {}).items():
             for phrase in phrases:
-                self._add_phrase(phrase, mark_key(family), name)
+                self._add_phrase(phrase, Step(MARK, None, mark=Mark(family, name)))
         for phrase in table.get("glue", ()):
-            self._add_phrase(phrase, GLUE, None)
+            self._add_phrase(phrase, Step(GLUE, None))
         for section, weak, mention in (("rules", False, False), ("mentions", False, True), ("weak", True, False)):
             for rule, patterns in table.get(section, {}).items():
                 self._add_patterns(patterns, macros, own, Final(self._next(), rule, (), code, family, weak, mention))
@@ -90,33 +104,37 @@ class _Compiler:
 
     def grammar(self) -> Grammar:
         """What was collected, with every word that the scanner must know."""
-        rest = {word for entry in self._words.values() for longer in entry.phrases for word in longer.rest}
-        return Grammar(Scanner(rest | self._words.keys()), self._words, self._root, self._elsewhere)
+        words = {
+            word: Word(tuple(self._steps.get(word, ())), tuple(self._phrases.get(word, ())))
+            for word in self._steps.keys() | self._phrases.keys()
+        }
+        rest = {word for phrases in self._phrases.values() for phrase in phrases for word in phrase.rest}
+        return Grammar(Scanner(rest | words.keys()), words, self._root, self._elsewhere)
 
     def _next(self) -> int:
         self._rank += 1
         return self._rank
 
-    def _add_words(self, code: str, table: Mapping[str, Any]) -> Mapping[str, str]:
-        """Enter the words of a language; returns the step's key for each class that it has."""
+    def _add_words(self, code: str, table: Mapping[str, Any]) -> dict[str, str]:
+        """Enter the words of a language; returns the step's key for each class that its patterns may name."""
         groups: Mapping[str, Sequence[str]] = table.get("groups", {})
         classes: Mapping[str, Mapping[str, Sequence[str]]] = table.get("words", {})
-        keys = {name: class_key(name if name in _SHARED else f"{code}:{name}") for name in (*classes, *groups)}
+        keys = {name: class_key(f"{code}:{name}") for name in (*classes, *groups)} | self._shared
         for name, values in classes.items():
             members = [keys[name], *(keys[group] for group, inside in groups.items() if name in inside)]
             for value, phrases in values.items():
                 for phrase, key in product(phrases, members):
-                    self._add_phrase(phrase, key, _value(value))
+                    self._add_phrase(phrase, Step(key, _value(value)))
         return keys
 
-    def _add_phrase(self, phrase: str, key: str, value: Value | None) -> None:
+    def _add_phrase(self, phrase: str, step: Step) -> None:
         for spelled in words_of(phrase.removeprefix("=")):
             for first, *rest in _spellings(spelled, exact=phrase.startswith("=")):
-                entry = self._words.setdefault(first, Word())
                 if rest:
-                    entry.phrases.append(Longer(key, value, tuple(rest)))
-                elif (key, value) not in entry.steps:
-                    entry.steps.append((key, value))
+                    longer = Phrase(step._replace(length=1 + len(rest)), tuple(rest))
+                    self._phrases.setdefault(first, []).append(longer)
+                elif step not in self._steps.setdefault(first, []):
+                    self._steps[first].append(step)
 
     def _add_patterns(
         self, patterns: Sequence[str], macros: Mapping[str, str], own: Mapping[str, str], final: Final
@@ -134,12 +152,12 @@ class _Compiler:
 
     def _key(self, element: Element, own: Mapping[str, str], pattern: str) -> str:
         if element.word_class:
-            if element.word_class not in own and element.word_class not in _SHARED:
+            if element.word_class not in own:
                 raise PatternError(pattern, f"there is no class {element.word_class}")
-            return own.get(element.word_class, class_key(element.word_class))
+            return own[element.word_class]
         if element.word not in self._literals:
             self._literals.add(element.word)
-            self._add_phrase(element.word, element.word, None)
+            self._add_phrase(element.word, Step(element.word, None))
         return element.word
 
 

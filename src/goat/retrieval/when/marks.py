@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from goat.retrieval.when.expressions import Expression
-from goat.retrieval.when.grammar import COMMON, GLUE, Lattice, Step, mark_family
+from goat.retrieval.when.grammar import COMMON, GLUE, MARK, Lattice, Mark
 
 JOINS = {"to": None, "and": "between", "onto": "from"}
 """The marks that join two ends of a range, and the mark that must stand before the first."""
@@ -19,18 +19,12 @@ THIRDS = ("early", "mid", "late")
 LEADING = OPENING | LIMITS | frozenset(THIRDS)
 """Marks that stand before what they mark."""
 
+_BETWEEN = frozenset((GLUE, MARK))
 _BEHIND = "_behind"
 """The end of the names of marks that stand behind what they mark."""
 
 _LONGEST_GAP = 4
 """More tokens than this do not stand between two expressions that belong together, nor between one and its marks."""
-
-
-class Mark(NamedTuple):
-    """A mark in the words of a family of languages."""
-
-    family: str
-    name: str
 
 
 class Bridge(NamedTuple):
@@ -47,20 +41,21 @@ def bridge(lattice: Lattice, start: int, end: int) -> Bridge | None:
     marks: set[Mark] = set()
     glue, position = True, start
     while position < end:
-        steps = [step for step in lattice[position] if step.end <= end and (step.key == GLUE or mark_family(step.key))]
+        steps = [step for step in lattice[position] if step.key in _BETWEEN and position + step.length <= end]
         if not steps:
             return None
-        position = max(step.end for step in steps)
-        longest = [step for step in steps if step.end == position]
-        here = {mark for step in longest if (mark := _mark(step))}
+        length = max(step.length for step in steps)
+        longest = [step for step in steps if step.length == length]
+        here = {step.mark for step in longest if step.mark}
         glue = (glue and any(step.key == GLUE for step in longest)) or any(mark.name in OPENING for mark in here)
         marks |= here
+        position += length
     return Bridge(frozenset(marks), glue)
 
 
 def marks_from(lattice: Lattice, position: int, end: int) -> frozenset[Mark]:
     """The marks that begin at a token and end before or at another."""
-    return frozenset(mark for step in lattice[position] if step.end <= end and (mark := _mark(step)))
+    return frozenset(step.mark for step in lattice[position] if step.mark and position + step.length <= end)
 
 
 def said_of(one: Expression, marks: frozenset[Mark]) -> frozenset[str]:
@@ -87,14 +82,9 @@ def marks_before(one: Expression, lattice: Lattice, earliest: int) -> tuple[int,
 def mark_behind(one: Expression, lattice: Lattice) -> tuple[int, frozenset[str]]:
     """Where the mark right behind an expression ends, and its name, as in 三月以来."""
     steps = lattice[one.end] if one.end < len(lattice) else ()
-    behind = [(step.end, mark) for step in steps if (mark := _mark(step)) and mark.name.endswith(_BEHIND)]
+    behind = [(step.length, step.mark) for step in steps if step.mark and step.mark.name.endswith(_BEHIND)]
     if not behind:
         return one.end, frozenset()
-    end, mark = max(behind)
+    length, mark = max(behind)
     names = said_of(one, frozenset((mark,)))
-    return (end if names else one.end), frozenset(name.removesuffix(_BEHIND) for name in names)
-
-
-def _mark(step: Step) -> Mark | None:
-    family = mark_family(step.key)
-    return Mark(family, str(step.value)) if family else None
+    return one.end + (length if names else 0), frozenset(name.removesuffix(_BEHIND) for name in names)

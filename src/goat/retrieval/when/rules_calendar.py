@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Final
 
-from goat.retrieval.when.asked import Asked
+from goat.retrieval.when.asked import ABOUT, Asked
 from goat.retrieval.when.dates import DAYS_A_WEEK, Days, feast, months, one_day, year_of
 from goat.retrieval.when.frames import Frame
 from goat.retrieval.when.shapes import FIRST_YEAR
@@ -15,13 +14,11 @@ from goat.retrieval.when.values import Values
 
 Frames = tuple[Frame, ...]
 
-HOUR: Final = timedelta(hours=1)
-"""A clock time stands for this much to either side of it."""
-
 _BREAK = timedelta(7)
 """Holidays from work or school reach about this far beyond the feast."""
 
 _CENTURY = 100
+_LEAP_YEAR = 2000
 
 
 def _day(year: int, month: int, day: int) -> Days | None:
@@ -45,10 +42,7 @@ def _yearly(values: Values, asked: Asked, kind: Kind, build: Callable[[int], Day
     """The days of the year that was named with them, or of every year."""
     if "year" in values:
         return _fixed(build(_year(values, asked)), kind)
-    return (Frame(yearly=Recurring("year", kind, build)),) if build(LEAP_YEAR) else ()
-
-
-LEAP_YEAR = 2000
+    return (Frame(yearly=Recurring("year", kind, build)),) if build(_LEAP_YEAR) else ()
 
 
 def date_of(values: Values, asked: Asked) -> Frames:
@@ -111,7 +105,7 @@ def numeric_day(values: Values, asked: Asked) -> Frames:
     first, second = values.numbers("slashed") or values.numbers("dotted")
     month_first = "slashed" in values and asked.order != "dmy"
     day, month = (second, first) if month_first else (first, second)
-    if _day(LEAP_YEAR, month, day) is None:
+    if _day(_LEAP_YEAR, month, day) is None:
         day, month = month, day
     return _date(values, asked, day, month)
 
@@ -126,7 +120,7 @@ def iso_time(values: Values, asked: Asked) -> Frames:
         else:
             datetime(year, month, day, hour, minute, tzinfo=UTC)
             first, last = asked.instants(date(year, month, day), hour * 60 + minute)
-        return (Frame(stretch=Stretch(first - HOUR, last + HOUR, first, "time")),)
+        return (Frame(stretch=Stretch(first - ABOUT, last + ABOUT, first, "time")),)
     except (ValueError, OverflowError):
         return ()
 

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import cast
 
-from goat.retrieval.when.asked import Asked
-from goat.retrieval.when.dates import Days, Unit, containing, one_day, shifted, week_of
+from goat.retrieval.when.asked import ABOUT, Asked
+from goat.retrieval.when.dates import DAYS_A_WEEK, Days, Unit, containing, one_day, share, shifted, week_of
 from goat.retrieval.when.frames import Frame
-from goat.retrieval.when.rules_calendar import HOUR, holiday, month_of, season_of, weekday
-from goat.retrieval.when.selectors import KINDS, Relation, Selector
+from goat.retrieval.when.rules_calendar import holiday, month_of, season_of, weekday
+from goat.retrieval.when.selectors import KINDS, Relation, Selector, week_about
 from goat.retrieval.when.slots import Fixed, Part, Recurring, Stretch
 from goat.retrieval.when.values import Values
 
@@ -19,9 +19,6 @@ Frames = tuple[Frame, ...]
 
 _FEW = (2, 6)
 """What "a few" may be."""
-
-_ABOUT_A_WEEK = timedelta(3)
-"""A date so many weeks ago is meant to within this much."""
 
 _MINUTES: Mapping[Unit, int] = {"minute": 1, "hour": 60}
 
@@ -40,7 +37,7 @@ def _moved(asked: Asked, unit: Unit, count: int) -> date | None:
 def _around(asked: Asked, minutes: int) -> Frames:
     """An hour to either side of a moment so many minutes from now."""
     centre = _moment(asked, minutes)
-    return (Frame(stretch=Stretch(centre - HOUR, centre + HOUR, centre, "time")),) if centre else ()
+    return (Frame(stretch=Stretch(centre - ABOUT, centre + ABOUT, centre, "time")),) if centre else ()
 
 
 def _moment(asked: Asked, minutes: int) -> datetime | None:
@@ -83,18 +80,19 @@ def some_days_ago(values: Values, asked: Asked) -> Frames:
 
 
 def distance(values: Values, asked: Asked, direction: int) -> Frames:
-    """`count` `unit`s from now; or `minutes` from now."""
+    """`count` `unit`s from now; or `minutes`, or `months`, from now."""
     unit, count = _unit(values), values.number("count") * direction
     if "minutes" in values:
         return _around(asked, values.number("minutes") * direction)
+    if "months" in values:
+        unit, count = "month", values.number("months") * direction
     if unit in _MINUTES:
         return _around(asked, count * _MINUTES[unit])
     day = _moved(asked, unit, count)
     if day is None:
         return ()
     if unit == "week":
-        near = Days(day - _ABOUT_A_WEEK, day + _ABOUT_A_WEEK + timedelta(1))
-        return (Frame(fixed=Fixed(near, "week", day)),)
+        return (Frame(fixed=week_about(day)),)
     return (Frame(fixed=Fixed(containing(day, unit), KINDS[unit], None if unit == "weekend" else day)),)
 
 
@@ -106,7 +104,7 @@ def few(values: Values, asked: Asked, direction: int) -> Frames:
         after, before = (_moment(asked, count * _MINUTES[unit]) for count in ends)
         if after is None or before is None:
             return ()
-        return (Frame(stretch=Stretch(after - HOUR, before + HOUR, after + (before - after) / 2, "range")),)
+        return (Frame(stretch=Stretch(after - ABOUT, before + ABOUT, after + (before - after) / 2, "range")),)
     first, last = (_moved(asked, unit, count) for count in ends)
     return (Frame(fixed=Fixed(Days(first, one_day(last).end), "range")),) if first and last else ()
 
@@ -141,8 +139,14 @@ def unit_from_now(values: Values, asked: Asked, count: int | None = None) -> Fra
     return (Frame(fixed=Fixed(days, KINDS[unit])),)
 
 
+def share_of_unit(values: Values, asked: Asked, third: int) -> Frames:
+    """The first, second or last third of the present `unit`."""
+    days = share(containing(asked.today, _unit(values)), third, of=3)
+    return (Frame(fixed=Fixed(days, "range")),)
+
+
 def weekday_of_week(values: Values, asked: Asked) -> Frames:
-    """`weekday`, or `iso` with Monday being 1, of the week `ref`."""
+    """`weekday`, or `int` with Monday being 1, of the week `ref`."""
     number = values.number("weekday", values.number("int") - 1)
     frame = unit_from_now(values, asked)
     if not frame or not 0 <= number < 7:
@@ -173,6 +177,13 @@ def last(values: Values, asked: Asked, rule: Callable[[Values, Asked], Frames]) 
     recurring = _recurring(rule(values, asked))
     days = recurring and recurring.latest(asked.today, lambda days: days.end <= asked.today)
     return (Frame(fixed=Fixed(days, recurring.kind)),) if recurring and days else ()
+
+
+def weekday_before_last(values: Values, asked: Asked) -> Frames:
+    """The `weekday` a week before the last one."""
+    weekly = _recurring(weekday(values, asked))
+    days = weekly and weekly.latest(asked.today, lambda days: (asked.today - days.first).days > DAYS_A_WEEK)
+    return (Frame(fixed=Fixed(days, "day")),) if days else ()
 
 
 def following(values: Values, asked: Asked, rule: Callable[[Values, Asked], Frames]) -> Frames:
@@ -211,6 +222,10 @@ RULES: Mapping[str, Callable[[Values, Asked], Frames]] = {
     "this_unit": partial(unit_from_now, count=0),
     "next_unit": partial(unit_from_now, count=1),
     "unit_from_now": unit_from_now,
+    "early_unit": partial(share_of_unit, third=1),
+    "mid_unit": partial(share_of_unit, third=2),
+    "late_unit": partial(share_of_unit, third=3),
+    "weekday_before_last": weekday_before_last,
     "weekday_of_week": weekday_of_week,
     "before": partial(beside, relation="before"),
     "after": partial(beside, relation="after"),

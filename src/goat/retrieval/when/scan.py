@@ -62,6 +62,7 @@ class Scanner:
             if not word.isascii():
                 self._accented.setdefault(fold(word), []).append(word)
         self._unspaced = _lengths(word for word in self._vocabulary if re.match(f"[{UNSPACED}]", word))
+        self._first = NUMERALS | self._unspaced.keys()
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens in the order of the text. White space makes none, except a blank line, which separates."""
@@ -104,6 +105,9 @@ class Scanner:
         """The known words and numerals of a run of unspaced script, and the stretches between them."""
         position = unknown = 0
         while position < len(run):
+            if run[position] not in self._first:
+                position += 1
+                continue
             length, kind, value = self._longest(run, position)
             if length and unknown < position:
                 yield Token("none", "", None, offset + unknown, offset + position)
@@ -152,9 +156,9 @@ def _inside_an_address(text: str, start: int, end: int) -> bool:
 
 
 def _sign(text: str, start: int) -> Iterator[Token]:
-    """The sign as a token; an apostrophe between letters is none."""
+    """The sign as a token; an apostrophe inside of a word is none."""
     sign = text[start]
-    if sign in _APOSTROPHES and text[max(start - 1, 0)].isalpha() and text[start + 1 : start + 2].isalpha():
+    if sign in _APOSTROPHES and text[max(start - 1, 0)].isalpha() and text[start + 1 : start + 2].isalnum():
         return
     yield Token("sign", _ALIKE.get(sign, sign), None, start, start + 1)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Literal
 
-from goat.retrieval.when.dates import DAYS_A_WEEK, Days, Unit, containing, one_day, shifted
+from goat.retrieval.when.dates import DAYS_A_WEEK, Days, Unit, containing, one_day, share, shifted
 from goat.retrieval.when.slots import Fixed, Kind, Recurring
 
-_ABOUT_A_WEEK = timedelta(3)
 _WEEK = timedelta(DAYS_A_WEEK)
 _SATURDAY = 5
 
@@ -23,6 +22,11 @@ KINDS: dict[Unit, Kind] = {
     "year": "year",
     "decade": "decade",
 }
+
+
+def week_about(day: date) -> Fixed:
+    """Three days to either side: what is meant by a day so many weeks away."""
+    return Fixed(Days(day - timedelta(3), day + timedelta(4)), "week", day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,13 @@ class Selector:
     count: int = 1
 
     def of(self, whole: Days) -> Fixed | None:
-        """The days that are meant beside or inside of others. Raises `OverflowError` and `ValueError` beyond `date`."""
-        if self.relation == "of":
-            return self._inside(whole)
+        """The days that are meant beside or inside of others, None where there are none."""
+        try:
+            return self._inside(whole) if self.relation == "of" else self._beside(whole)
+        except (ValueError, OverflowError):  # beyond the years of `date`
+            return None
+
+    def _beside(self, whole: Days) -> Fixed | None:
         if self.weekly:
             return self._weekday_beside(self.weekly, whole)
         if self.unit == "weekend":
@@ -52,7 +60,7 @@ class Selector:
             return Fixed(Days(edge - _WEEK, edge) if before else Days(whole.end, whole.end + _WEEK), "week")
         day = shifted(edge, self.unit, -self.number if before else self.number)
         if self.unit == "week":
-            return Fixed(Days(day - _ABOUT_A_WEEK, day + _ABOUT_A_WEEK + timedelta(1)), "week", day)
+            return week_about(day)
         return Fixed(containing(day, self.unit), KINDS[self.unit], day)
 
     def _inside(self, whole: Days) -> Fixed | None:
@@ -60,6 +68,8 @@ class Selector:
             parts = _weekdays(whole, self.weekly) if self.weekly else _weekends(whole)
             place = self.number - 1 if self.number > 0 else len(parts) + self.number
             return Fixed(parts[place], "day" if self.weekly else "weekend") if 0 <= place < len(parts) else None
+        if self.unit == "half":
+            return Fixed(share(whole, self.number % 3, of=2), "range") if self.number in (1, 2, -1) else None
         if self.unit not in ("day", "week"):
             return None
         length = timedelta(DAYS_A_WEEK if self.unit == "week" else 1)

@@ -169,4 +169,4 @@ def detected(text: str) -> Iterator[TextEntity]:
 
 def units(text: str) -> int:
     """The length in UTF-16 code units."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -12,7 +12,7 @@ from goat.testing.bot_api.markup import parsed
 from goat.testing.bot_api.messages import Json, Media, StoredFile
 from goat.testing.bot_api.methods_messages import Method
 from goat.testing.bot_api.params import Params, Upload
-from goat.testing.bot_api.sending import read_caption, target
+from goat.testing.bot_api.sending import read_caption, target, within_limits
 from goat.testing.bot_api.text import caption_text
 from goat.testing.bot_api.world import World
 
@@ -57,6 +57,7 @@ def _sends(kind: str) -> Method:
         to = target(world, params)
         shown = read_caption(params)
         media = Media(kind, _stored(world, params.upload(kind), kind), params.integer("duration") or 0)
+        within_limits(world, to.chat)
         sent = world.post(
             to.chat,
             world.bot,
@@ -84,6 +85,7 @@ def send_album(world: World, params: Params) -> list[Json]:
     if kinds - {"photo", "video"} and len(kinds) > 1:
         raise bad_request("can't use the media of the specified type in the album")
     ready = [(_media(world, params, item), caption_text(*_item_caption(item))) for item in items]
+    within_limits(world, to.chat)
     album = str(world.number("album"))
     return [
         world.post(to.chat, world.bot, shown, topic=to.topic, media=media, reply_to=to.reply_to, album=album).as_json()

@@ -34,6 +34,7 @@ def send_message(world: World, params: Params) -> Json:
     """sendMessage"""
     to = target(world, params)
     shown = read_text(params)
+    within_limits(world, to.chat)
     sent = world.post(to.chat, world.bot, shown, topic=to.topic, reply_to=to.reply_to, quote=to.quote, markup=to.markup)
     return sent.as_json()
 

@@ -64,6 +64,12 @@ class Person:
         """Answer a message, or the quoted part of it."""
         return self._sent(typed(text), reply_to=_behind(message), quote=quote, extra=extra)
 
+    def posts(self, channel: Chat, text: str) -> Message:
+        """Write in a channel, in the channel's name."""
+        message = self.world.post(channel, self.user, typed(text), extra={"sender_chat": channel.as_json()})
+        self.world.deliver(message, "channel_post")
+        return message
+
     def edits(self, message: Pointed, text: str) -> Message:
         """Change one's own message, or its caption."""
         changed = _behind(message)

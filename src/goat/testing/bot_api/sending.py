@@ -33,9 +33,7 @@ def target(world: World, params: Params) -> Target:
     chat = reachable(world, params)
     topic = _topic(chat, params)
     reply_to, quote = _reply(chat, params)
-    markup = read_markup(params)
-    within_limits(world, chat)
-    return Target(chat, topic, reply_to, quote, markup)
+    return Target(chat, topic, reply_to, quote, read_markup(params))
 
 
 def reachable(world: World, params: Params) -> Chat:

@@ -96,9 +96,11 @@ class FakeBotApi:
 
     # People and chats
 
-    def person(self, name: str = "Ana", *, username: str | None = None, language: str | None = "en") -> Person:
-        """Somebody new, who has not opened the bot yet."""
-        user = User(700_000 + self.world.number("user"), name, username, language)
+    def person(
+        self, name: str = "Ana", *, username: str | None = None, language: str | None = "en", is_bot: bool = False
+    ) -> Person:
+        """Somebody new, who has not opened the bot yet; perhaps another bot."""
+        user = User(700_000 + self.world.number("user"), name, username, language, is_bot)
         self.world.users[user.id] = user
         chat = Chat(user.id, "private", name, username, members={user.id: user}, bot_standing="unknown")
         self.world.chats[chat.id] = chat
