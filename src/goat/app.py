@@ -100,6 +100,7 @@ def assemble(settings: Settings, backends: Backends) -> App:
         threads=ThreadStore(working, settings.activation.ttl_seconds),
         retriever=Retriever(journal, backends.lexical, backends.vectors, weights_for(backends.embedder.name)),
         embedder=backends.embedder,
+        zone=backends.clock.zone(),
     )
     least = settings.recall.min_relevance
     orchestrator = Orchestrator(

@@ -18,24 +18,26 @@ from goat.adapters.database import Database
 from goat.adapters.journal import SqlJournal, journal_database
 from goat.adapters.journal.migrate import HEAD_REVISION, SHIPPED, Migrations, migrate
 from goat.adapters.journal.schema import metadata
+from goat.adapters.usage_sqlite import SqliteUsageLog
 from goat.errors import BackendUnavailable, HomeError
 from goat.records.episodes import Episode, NewEpisode, Role
+from goat.records.usage import ModelCall, Usage
 from goat.testing.clock import FakeClock
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
-SECOND_REVISION = """
+NEXT_REVISION = """
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade():
-    op.execute("ALTER TABLE owner ADD COLUMN note TEXT NOT NULL DEFAULT 'from 0002'")
+    op.execute("ALTER TABLE owner ADD COLUMN note TEXT NOT NULL DEFAULT 'from 0003'")
     op.execute("UPDATE owner SET note = 'seen ' || name")
 """
-BROKEN_SECOND_REVISION = SECOND_REVISION + '    op.execute("INSERT INTO absent VALUES (1)")\n'
+BROKEN_NEXT_REVISION = NEXT_REVISION + '    op.execute("INSERT INTO absent VALUES (1)")\n'
 
 
 @pytest.fixture
@@ -48,11 +50,11 @@ def with_scripts(home: Path, clock: FakeClock, migrations: Migrations) -> Databa
     return Database(path, backups=backups, prepare=lambda c: migrate(c, path, backups, clock, migrations))
 
 
-def newer_scripts(folder: Path, second: str = SECOND_REVISION) -> Migrations:
+def newer_scripts(folder: Path, script: str = NEXT_REVISION) -> Migrations:
     """The shipped scripts and one more, as a later version of GOAT would have them."""
     shutil.copytree(SHIPPED.folder, folder)
-    (folder / "versions" / "r0002_later.py").write_text(second)
-    return Migrations(folder, "0002")
+    (folder / "versions" / "r0003_later.py").write_text(script)
+    return Migrations(folder, "0003")
 
 
 async def remember(home: Path, clock: FakeClock) -> Episode:
@@ -150,7 +152,7 @@ async def test_an_older_file_is_copied_and_then_upgraded_with_all_it_holds(tmp_p
         assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored]
         notes = await database.read("Journal", lambda c: c.exec_driver_sql("SELECT note FROM owner").scalars().all())
     assert notes == ["seen ana"]
-    assert revision(tmp_path / "journal.db") == "0002"
+    assert revision(tmp_path / "journal.db") == "0003"
 
 
 async def test_the_copy_is_the_older_file_whole_under_its_revision_and_time(tmp_path: Path, clock: FakeClock) -> None:
@@ -158,14 +160,14 @@ async def test_the_copy_is_the_older_file_whole_under_its_revision_and_time(tmp_
     async with with_scripts(tmp_path, clock, newer_scripts(tmp_path / "scripts")):
         pass
     [copy] = (tmp_path / "backups").iterdir()
-    assert copy.name == "journal-0001-20260302T120000Z.db"
+    assert copy.name == f"journal-{HEAD_REVISION}-20260302T120000Z.db"
     assert copy.stat().st_mode & 0o077 == 0
     restored = tmp_path / "restored"
     restored.mkdir()
     shutil.copy(copy, restored / "journal.db")
     async with journal_database(restored, clock) as database:
         assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored]
-    assert revision(restored / "journal.db") == "0001"
+    assert revision(restored / "journal.db") == HEAD_REVISION
 
 
 async def test_the_copy_holds_what_a_killed_process_left_in_the_log(tmp_path: Path, clock: FakeClock) -> None:
@@ -184,10 +186,10 @@ async def test_the_copy_holds_what_a_killed_process_left_in_the_log(tmp_path: Pa
 
 async def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path, clock: FakeClock) -> None:
     stored = await remember(tmp_path, clock)
-    broken = newer_scripts(tmp_path / "broken", BROKEN_SECOND_REVISION)
+    broken = newer_scripts(tmp_path / "broken", BROKEN_NEXT_REVISION)
     with pytest.raises(BackendUnavailable, match="no such table: absent"):
         await with_scripts(tmp_path, clock, broken).__aenter__()
-    assert revision(tmp_path / "journal.db") == "0001"
+    assert revision(tmp_path / "journal.db") == HEAD_REVISION
     async with journal_database(tmp_path, clock) as database:
         assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored]
         columns = await database.read("Journal", lambda c: c.exec_driver_sql("SELECT * FROM owner").keys())
@@ -199,7 +201,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Pa
     path = tmp_path / "journal.db"
     set_revision(path, "0417")
     before = path.read_bytes()
-    with pytest.raises(HomeError, match=r"revision 0417 and this GOAT knows revisions up to 0001. Update GOAT"):
+    with pytest.raises(HomeError, match=r"revision 0417 and this GOAT knows revisions up to 0002. Update GOAT"):
         await journal_database(tmp_path, clock).__aenter__()
     assert path.read_bytes() == before
     assert not (tmp_path / "backups").exists()
@@ -219,7 +221,7 @@ async def test_without_a_copy_there_is_no_upgrade(tmp_path: Path, clock: FakeClo
     (tmp_path / "backups").write_text("in the way")
     with pytest.raises(HomeError, match=r"no backup of journal\.db could be written"):
         await with_scripts(tmp_path, clock, newer_scripts(tmp_path / "scripts")).__aenter__()
-    assert revision(tmp_path / "journal.db") == "0001"
+    assert revision(tmp_path / "journal.db") == HEAD_REVISION
 
 
 async def test_a_home_with_unusual_characters_can_be_made_and_upgraded(tmp_path: Path, clock: FakeClock) -> None:
@@ -228,6 +230,26 @@ async def test_a_home_with_unusual_characters_can_be_made_and_upgraded(tmp_path:
     stored = await remember(home, clock)
     async with with_scripts(home, clock, newer_scripts(home / "scripts")) as database:
         assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored]
+
+
+async def test_a_home_of_the_first_version_is_copied_and_gets_the_account_of_model_calls(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(SHIPPED.folder, first, ignore=lambda _, names: [one for one in names if one.startswith("r0002")])
+    async with with_scripts(tmp_path, clock, Migrations(first, "0001")) as database:
+        new = NewEpisode("ana", "home", Role.USER, "ține minte", NOON, "x1")
+        [stored] = await SqlJournal(database, clock).append([new])
+        assert "model_call" not in await database.read("Journal", schema_of)
+    async with journal_database(tmp_path, clock) as database:
+        assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored.episode]
+        log = SqliteUsageLog(database)
+        await log.record(ModelCall(NOON, NOON.date(), "ana", "home", "x1", "groq", "m", Usage(10, 2, 4, 0.5)))
+        assert await log.spent(NOON.date()) == 0.5
+    [copy] = (tmp_path / "backups").iterdir()
+    assert (copy.name, revision(copy)) == ("journal-0001-20260302T120000Z.db", "0001")
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT text FROM episode").fetchall() == [("ține minte",)]
 
 
 def test_the_scripts_import_nothing_that_may_change() -> None:

@@ -167,7 +167,8 @@ async def ask(
 async def test_a_reply_carries_text_model_usage_and_reason() -> None:
     async with Endpoint(says(completion({"content": "Hi."}, "length"))) as server:
         reply = await ask(server.url)
-    assert reply == Reply("Hi.", (), "m-2", Usage(12, 3), "length")
+    note = "The answer ends at its limit of 2048 tokens ([model] max_tokens)."
+    assert reply == Reply("Hi.", (), "m-2", Usage(12, 3), "length", notes=(note,))
 
 
 async def test_the_request_carries_the_prompt_and_the_settings() -> None:

@@ -13,9 +13,12 @@ from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, journal_
 from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.permanent_sqlite import SqlitePermanentStore
+from goat.adapters.usage_memory import MemoryUsageLog
+from goat.adapters.usage_sqlite import SqliteUsageLog
 from goat.adapters.working_memory import MemoryWorkingStore
 from goat.adapters.working_sqlite import SqliteWorkingStore
 from goat.ports.edges import Outbox
+from goat.ports.models import UsageLog
 from goat.ports.stores import Embeddings, Journal, PermanentStore, WorkingStore
 from goat.testing.clock import FakeClock
 
@@ -29,6 +32,7 @@ class Stores:
     outbox: Outbox
     working: WorkingStore
     permanent: PermanentStore
+    usage: UsageLog
 
 
 @asynccontextmanager
@@ -40,6 +44,7 @@ async def in_memory(_home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
         MemoryOutbox(archive),
         MemoryWorkingStore(clock),
         MemoryPermanentStore(),
+        MemoryUsageLog(),
     )
 
 
@@ -52,6 +57,7 @@ async def on_sqlite(home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
             SqlOutbox(database, clock),
             SqliteWorkingStore(database, clock),
             SqlitePermanentStore(database),
+            SqliteUsageLog(database),
         )
 
 
@@ -92,3 +98,8 @@ def working(stores: Stores) -> WorkingStore:
 @pytest.fixture
 def permanent(stores: Stores) -> PermanentStore:
     return stores.permanent
+
+
+@pytest.fixture
+def usage(stores: Stores) -> UsageLog:
+    return stores.usage

@@ -169,6 +169,15 @@ async def test_times_need_not_follow_the_order_of_arrival(journal: Journal) -> N
     assert [episode.text for episode in await journal.recent("ana", "home", 2)] == ["newer", "older"]
 
 
+async def test_the_first_episode_of_a_chat_is_the_one_that_arrived_first(journal: Journal) -> None:
+    assert await journal.first("ana", "home") is None
+    await append(journal, said("elsewhere", chat="work"), said("one"), said("two"))
+    await append(journal, said("before them", owner="bob"))
+    first = await journal.first("ana", "home")
+    assert first is not None
+    assert first.text == "one"
+
+
 # Redelivery
 
 

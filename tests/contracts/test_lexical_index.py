@@ -346,3 +346,19 @@ async def test_a39_a_search_during_changes_finds_what_stays_and_nothing_that_has
         await asyncio.sleep(0)
     await changing
     assert sorted(await found(index, "tea", limit=200)) == list(range(50, 100))
+
+
+async def test_the_passages_of_episodes_are_those_that_pass_the_filter(index: LexicalIndex) -> None:
+    await add(
+        index,
+        document(0, "a", episode_id=7),
+        document(1, "b", episode_id=8, chat="work"),
+        document(2, "c", episode_id=7),
+        document(3, "d", episode_id=9),
+    )
+    assert (await index.passages_of("ana", [8, 7, 99], EVERYWHERE)).tolist() == [0, 1, 2]
+    assert (await index.passages_of("ana", [7, 8, 9], Where(chat="home", up_to=9))).tolist() == [0, 2]
+    assert (await index.passages_of("ana", [], EVERYWHERE)).tolist() == []
+    assert (await index.passages_of("nobody", [7], EVERYWHERE)).tolist() == []
+    await index.apply([], [("ana", 2)], cursor=2)
+    assert (await index.passages_of("ana", [7], EVERYWHERE)).tolist() == [0]

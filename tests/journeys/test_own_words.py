@@ -27,7 +27,7 @@ async def test_a_thousand_random_episodes_come_back_first_and_byte_equal(tmp_pat
         now = app.backends.clock.now()
         missed = []
         for episode in made:
-            query = app.memory.query(OWNER, episode.text, now, None)
+            query = app.memory.query(OWNER, episode.text, now)
             recall = await app.memory.recall(query, SEARCH)
             if not recall.results or recall.results[0].episode.text != episode.text:
                 missed.append(episode.text)

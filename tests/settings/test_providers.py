@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from goat.errors import SettingsError
-from goat.settings import OTHER, ModelEndpoint, Settings, provider_at, provider_of, providers
+from goat.settings import GGUF, OTHER, ModelEndpoint, Settings, provider_at, provider_of, providers
 from goat.settings.catalogue import catalogue
 from goat.settings.sections import KeySettings, ModelSettings
 
@@ -23,14 +23,14 @@ def certainly(keys: dict[str, str] | None = None, **model: Any) -> ModelEndpoint
 
 def test_the_table_holds_the_providers_of_the_sources_and_any_url() -> None:
     assert list(providers()) == [
-        "deepseek", "openai", "anthropic", "groq", "ollama", "openrouter", "gemini", "other",
+        "deepseek", "openai", "anthropic", "groq", "ollama", "gguf", "openrouter", "gemini", "other",
     ]  # fmt: skip
     assert [row.id for row in providers().values() if row.recommended] == ["deepseek"]
 
 
 def test_every_provider_can_be_used_as_it_stands() -> None:
     for row in providers().values():
-        if row.id != OTHER:
+        if row.id not in {OTHER, GGUF}:
             assert row.models, row.id
             assert ModelSettings(base_url=row.base_url).base_url, row.id
             assert certainly({row.id: "k"} if row.env_key else {}, provider=row.id).model == row.models[0]

@@ -115,6 +115,19 @@ class Database:
         with self._translated("Journal"):
             return await self._writer.run(_checkpoint)
 
+    async def scrub(self, port: str) -> None:
+        """Leave nothing of what was deleted: write the file anew, empty its log, remove the copies of older files.
+
+        Takes as long as copying the file does. Raises `BackendUnavailable` in the name of `port`, also when a reader
+        kept the log from being emptied.
+        """
+        with self._translated(port):
+            await self._writer.run(_vacuum)
+            if not await self._writer.run(_checkpoint):
+                raise BackendUnavailable(port, BACKEND, f"the log of {self.path} is being read; it is emptied later")
+        for copy in self._backups.glob(f"{self.path.stem}-*"):
+            copy.unlink(missing_ok=True)
+
     def for_port(self, port: str) -> PortDatabase:
         """The same database, its failures told in the name of one port."""
         return PortDatabase(self, port)
@@ -254,6 +267,14 @@ def _engine(path: Path, begin: str, busy_timeout: float, *, query_only: bool = F
     event.listen(engine, "connect", configure)
     event.listen(engine, "begin", begun)
     return engine
+
+
+def _vacuum(connection: Connection) -> None:
+    """Through the driver, as `_checkpoint`. Moved records leave copies in the free parts of pages, which only this
+    takes out."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    raw.execute("VACUUM")
 
 
 def _checkpoint(connection: Connection) -> bool:

@@ -147,6 +147,10 @@ class MemoryJournal:
         said = [one for one in self._owned(owner) if one.chat == chat and (before is None or one.id < before)]
         return said[max(len(said) - max(limit, 0), 0) :]
 
+    async def first(self, owner: str, chat: str) -> Episode | None:
+        """The oldest episode of a chat."""
+        return next((one for one in self._owned(owner) if one.chat == chat), None)
+
     async def changes(self, after: int, limit: int) -> list[Change]:
         """The next changes of all owners, by `seq`."""
         seqs = self._archive.seqs

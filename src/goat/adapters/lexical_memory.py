@@ -51,6 +51,12 @@ class MemoryLexicalIndex:
         best = found[:limit]
         return Hits(np.array(best, np.int64), np.array([scores[ord_] for ord_ in best], np.float32))
 
+    async def passages_of(self, owner: str, episode_ids: Sequence[int], where: Where) -> Ords:
+        """See `LexicalIndex.passages_of`."""
+        documents = self._documents.get(owner, {})
+        found = [n for n, one in documents.items() if one.episode_id in episode_ids and passes(one, where)]
+        return np.array(sorted(found), np.int64)
+
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers."""
         documents = self._documents.get(owner, {})

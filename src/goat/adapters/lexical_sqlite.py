@@ -101,6 +101,12 @@ class SqliteLexicalIndex:
             return _NONE
         return await asyncio.to_thread(_search, fetched.columns, fetched.postings, limit, where)
 
+    async def passages_of(self, owner: str, episode_ids: Sequence[int], where: Where) -> Ords:
+        """See `LexicalIndex.passages_of`."""
+        view = (await self._passages.columns(PORT, owner)).view()
+        found = np.flatnonzero(np.isin(view.column("episode"), np.array(episode_ids, np.int64)))
+        return found[view.having(INDEXED, found) & view.passing(where, found)]
+
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers.
 

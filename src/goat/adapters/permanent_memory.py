@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from goat.adapters.permanent_merge import V, merged
+from goat.adapters.permanent_merge import V, merged, without
 from goat.records.memory import Fact, IdentityText, PermanentHistory
 
 
@@ -74,6 +74,17 @@ class MemoryPermanentStore:
             taken += count
         self._identities[owner], count = merged(self._identities[owner], brought.identities)
         return taken + count
+
+    async def erase(self, owner: str, unwanted: PermanentHistory) -> int:
+        """Remove values, also from the history."""
+        held = await self.everything(owner)
+        rest = without(held, unwanted)
+        for key in {fact.key for fact in held.facts}:
+            self._facts[owner, key] = [fact for fact in rest.facts if fact.key == key]
+            if not self._facts[owner, key]:
+                del self._facts[owner, key]
+        self._identities[owner] = list(rest.identities)
+        return len(held.facts) + len(held.identities) - len(rest.facts) - len(rest.identities)
 
 
 def _ended(value: V, at: datetime) -> V:

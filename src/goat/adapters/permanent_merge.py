@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from goat.records.memory import Fact, IdentityText
+from goat.records.memory import Fact, IdentityText, PermanentHistory
 
 V = TypeVar("V", Fact, IdentityText)
 
@@ -28,6 +28,16 @@ def merged(standing: Sequence[V], brought: Sequence[V]) -> tuple[list[V], int]:
     history: list[V] = [_ended(value, holding) for value in values if value is not holding]
     history.append(holding)
     return history, len(fresh)
+
+
+def without(held: PermanentHistory, unwanted: PermanentHistory) -> PermanentHistory:
+    """The history without the unwanted values; a value is known by its text and its start."""
+    facts = {(fact.key, *_identity(fact)) for fact in unwanted.facts}
+    texts = {_identity(text) for text in unwanted.identities}
+    return PermanentHistory(
+        tuple(fact for fact in held.facts if (fact.key, *_identity(fact)) not in facts),
+        tuple(text for text in held.identities if _identity(text) not in texts),
+    )
 
 
 def _identity(value: Fact | IdentityText) -> tuple[object, ...]:

@@ -131,6 +131,22 @@ class SqlitePermanentStore:
 
         return await self._db.write(take)
 
+    async def erase(self, owner: str, unwanted: PermanentHistory) -> int:
+        """Remove values, also from the history."""
+
+        def erase(connection: Connection) -> int:
+            owner_id = Names(connection).owner(owner)
+            gone = 0
+            for one in unwanted.facts:
+                same = (fact.c.key == one.key, fact.c.value == one.value, fact.c.since == one.since)
+                gone += connection.execute(delete(fact).where(fact.c.owner_id == owner_id, *same)).rowcount
+            for text in unwanted.identities:
+                like = (identity.c.text == text.text, identity.c.since == text.since)
+                gone += connection.execute(delete(identity).where(identity.c.owner_id == owner_id, *like)).rowcount
+            return gone
+
+        return await self._db.write(erase)
+
 
 def _everything(connection: Connection, name: str) -> PermanentHistory:
     facts = [_fact(row) for row in connection.execute(_EVERY_FACT, {"owner": name})]

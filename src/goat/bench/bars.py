@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import snowballstemmer
 
 from goat.records.search import Floats
+from goat.retrieval.languages import stem
 
-STOP = frozenset(
-    "a an the and or but if of at by for with about to from in on is are was were be been being have has had do does "
-    "did i you he she it we they me my your his her its our their this that these those what which who when where why "
-    "how as not so than too very can will just".split()  # noqa: SIM905 - a list of words is read as words
-)
+STOP_WORDS = """
+a an the and or but if of at by for with about to from in on is are was were be been being have has had do does did i you
+he she it we they me my your his her its our their this that these those what which who when where why how as not so than
+too very can will just
+"""
 K1, B = 1.5, 0.75
 RRF_K = 60
 
@@ -24,14 +24,14 @@ class PlainBm25:
     """Okapi BM25 over whole documents: lower-case words, a short list of English stop words, Snowball stems."""
 
     def __init__(self, documents: Sequence[str]) -> None:
-        self._stemmer = snowballstemmer.stemmer("english")
+        self._stop = frozenset(STOP_WORDS.split())
         self._counts = [Counter(self._terms(text)) for text in documents]
         self._lengths = np.array([counts.total() for counts in self._counts], dtype=float)
         self._df = Counter(term for counts in self._counts for term in counts)
 
     def _terms(self, text: str) -> list[str]:
-        words = [word for word in re.findall(r"\w+", text.lower()) if word not in STOP]
-        return list(self._stemmer.stemWords(words))
+        words = [word for word in re.findall(r"\w+", text.lower()) if word not in self._stop]
+        return [stem(word, "en") for word in words]
 
     def scores(self, query: str) -> Floats:
         """The score of every document."""

@@ -27,7 +27,7 @@ from goat.records.search import Floats, Recall
 from goat.records.turns import Notice
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import COLD, REFLEX, Recipe
-from goat.retrieval.query import Query, distinct_terms
+from goat.retrieval.query import Query
 from goat.settings import Settings
 from goat.turn.budget import Aits
 from goat.turn.prompt import Material, PromptBuilder
@@ -147,7 +147,7 @@ async def _ask(
     app: App, sample: Sample, question: Question, vector: Floats, names: Mapping[int, str], outcome: Outcome
 ) -> Asked:
     now = sample.turns[-1].at
-    query = Query(sample.id, question.text, distinct_terms(question.text), now, vector, chat="a new chat")
+    query = app.memory.query(sample.id, question.text, now, vector)
     began = perf_counter()
     await app.memory.recall(query, COLD)
     outcome.latency_ms["pipeline"].append((perf_counter() - began) * 1000)

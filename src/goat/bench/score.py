@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from goat.records.search import Floats
 
 RESAMPLES = 1000
 
@@ -45,7 +48,7 @@ class Interval:
     high: float
 
 
-def interval(values: Sequence[float], statistic: Callable[[np.ndarray], float] = np.mean) -> Interval:  # type: ignore[type-arg]
+def interval(values: Sequence[float], statistic: Callable[[Floats], Any] = np.mean) -> Interval:
     """The mean over questions, with the percentile bootstrap over 1,000 resamples (Efron, 1979)."""
     sample = np.asarray(values, dtype=float)
     if not len(sample):

@@ -20,7 +20,6 @@ from goat.bench.report import Figure, percentile
 from goat.records.search import Floats, VectorRow
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import REFLEX
-from goat.retrieval.query import Query, distinct_terms
 from goat.settings import Settings
 
 OWNER = "bench"
@@ -95,7 +94,7 @@ async def _reflexes(app: App, size: int) -> list[Figure]:
         began = perf_counter()
         vector = await app.backends.embedder.embed_query(text)
         embedded = perf_counter()
-        query = Query(OWNER, text, distinct_terms(text), clock.now(), vector)
+        query = app.memory.query(OWNER, text, clock.now(), vector)
         recall = await app.memory.recall(query, REFLEX)
         ended = perf_counter()
         if number < 10:

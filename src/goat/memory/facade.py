@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from uuid import uuid4
 
 from goat.memory.archive import Archive
@@ -23,7 +23,7 @@ from goat.records.search import EVERYWHERE, Floats, Lost, Recall, Recalled, Wher
 from goat.retrieval.clean import clean
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import SEARCH, Recipe, Retriever
-from goat.retrieval.query import Query, distinct_terms
+from goat.retrieval.query import Query, read_query
 
 FULL_ARCHIVE = "l2_full_archive"
 """The tag of what the turn archives by itself."""
@@ -64,6 +64,7 @@ class MemoryLayers:
         threads: ThreadStore,
         retriever: Retriever,
         embedder: Embedder,
+        zone: tzinfo,
     ) -> None:
         self._journal = journal
         self.archive = archive
@@ -73,6 +74,7 @@ class MemoryLayers:
         self._threads = threads
         self._retriever = retriever
         self._embedder = embedder
+        self._zone = zone
 
     async def receive(self, incoming: Incoming) -> Received:
         """Commit a person's message before anything else is done with it.
@@ -148,18 +150,15 @@ class MemoryLayers:
         """The vector of a message, None when it cannot be had."""
         return await layer("embedder", self._embedder.embed_query(text), None)
 
-    def terms(self, text: str) -> tuple[str, ...]:
-        """The distinct index terms of a message."""
-        return distinct_terms(text)
+    def query(self, owner: str, text: str, at: datetime, vector: Floats | None = None) -> Query:
+        """A text made ready for `recall`: its terms, the times that it names, the keys in it."""
+        return read_query(owner, text, at, self._zone, vector)
 
     async def search(self, owner: str, text: str, at: datetime, limit: int, where: Where = EVERYWHERE) -> Recall:
         """Search the owner's whole archive on demand, without a cutoff."""
         vector = await self.embed(text)
-        return await self.recall(self.query(owner, text, at, vector.value, where), replace(SEARCH, limit=limit))
-
-    def query(self, owner: str, text: str, at: datetime, vector: Floats | None, where: Where = EVERYWHERE) -> Query:
-        """A text made ready for `recall`."""
-        return Query(owner, text, self.terms(text), at, vector, where=where)
+        query = replace(self.query(owner, text, at, vector.value), where=where)
+        return await self.recall(query, replace(SEARCH, limit=limit))
 
     async def recall(
         self, query: Query, recipe: Recipe, least_relevance: float = 0.0, within: float | None = None

@@ -15,6 +15,7 @@ from goat.records.episodes import (
     ArchiveCounts,
     Change,
     Episode,
+    Forgotten,
     NewEpisode,
     NewOutgoing,
 )
@@ -62,6 +63,10 @@ class Journal(Protocol):
         """The newest `limit` episodes of a chat, oldest first; with `before`, those with a smaller id."""
         ...
 
+    async def first(self, owner: str, chat: str) -> Episode | None:
+        """The oldest episode of a chat, None in an empty one."""
+        ...
+
     async def changes(self, after: int, limit: int) -> list[Change]:
         """The next changes of all owners with `seq > after`, by `seq`. An episode stands once, at its newest change."""
         ...
@@ -95,6 +100,31 @@ class Transfer(Protocol):
         ...
 
 
+class Forgetting(Protocol):
+    """Takes episodes out of the archive, so that no store and no file keeps their words."""
+
+    async def forget(self, owner: str, ids: Sequence[int]) -> list[Forgotten]:
+        """Remove the owner's episodes with these ids, in one transaction; unknown ids are left out.
+
+        With an episode go its passages, their vectors, and the replies of the outbox that carry it. Its number and the
+        numbers of its passages stay as a change without words, which the indexes follow. What was delivered with its
+        (source, key) or its `uid` is recognised by `Journal.append` and not written again. The episodes stand in
+        `unfinished` until `finish` is called with them.
+        """
+        ...
+
+    async def unfinished(self) -> list[Forgotten]:
+        """The episodes of all owners that were forgotten and not finished, by `seq`."""
+        ...
+
+    async def finish(self, forgotten: Sequence[Forgotten]) -> None:
+        """Make sure that no file of the archive holds what was deleted, then call these finished.
+
+        Called when indexes and working store hold nothing of them any more.
+        """
+        ...
+
+
 class Embeddings(Protocol):
     """Passage vectors, kept in the journal beside the words they were made from."""
 
@@ -108,6 +138,10 @@ class Embeddings(Protocol):
 
     async def get(self, model: str, owner: str, ords: Sequence[int]) -> dict[int, Floats]:
         """The stored vectors of these passages, float32; passages without one are left out."""
+        ...
+
+    async def remove(self, pairs: Sequence[tuple[str, int]]) -> None:
+        """Take out the vectors of these (owner, ord) pairs, of every model; absent ones are fine."""
         ...
 
     async def models(self) -> list[str]:
@@ -136,6 +170,10 @@ class LexicalIndex(Protocol):
 
     async def search(self, owner: str, terms: Sequence[str], limit: int, where: Where) -> Hits:
         """The best `limit` passages by BM25 over the distinct terms, filter first. Ties go to the newer passage."""
+        ...
+
+    async def passages_of(self, owner: str, episode_ids: Sequence[int], where: Where) -> Ords:
+        """The indexed passages of these episodes that pass the filter, in rising order."""
         ...
 
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
@@ -248,5 +286,12 @@ class PermanentStore(Protocol):
 
         A value that stands there already with the same start is left as it is. Of values that would hold at once the
         one with the latest start holds, and the others end there.
+        """
+        ...
+
+    async def erase(self, owner: str, unwanted: PermanentHistory) -> int:
+        """Remove these values, held or ended, also from the history, each known by its text and its start.
+
+        Returns how many went. No other value begins to hold in their place.
         """
         ...

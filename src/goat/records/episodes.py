@@ -107,10 +107,28 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The outcome of an append: the episode, and whether it stood in the journal already."""
+    """The outcome of an append: the episode, and whether it stood in the journal already.
+
+    `forgotten` says that it stood there and was forgotten: then it is not written again, and `episode` has no words.
+    """
 
     episode: Episode
     duplicate: bool
+    forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """An episode that was forgotten: where it stood and the numbers of its passages, nothing of its words.
+
+    `seq` is that of the change by which the indexes learn of it.
+    """
+
+    seq: int
+    owner: str
+    chat: str
+    episode_id: int
+    ords: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

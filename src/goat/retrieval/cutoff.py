@@ -16,6 +16,6 @@ def best_passages(near: Neighbourhood, total: Floats) -> Ords:
 
 
 def cut(near: Neighbourhood, scores: Scores, least_relevance: float, limit: int) -> Ords:
-    """Rows of the best episodes at or above `least_relevance`, best first, at most `limit`."""
+    """Rows of the best episodes, best first, at most `limit`: those at or above `least_relevance`, and the spared."""
     best = best_passages(near, scores.total)
-    return best[scores.relevance[best] >= least_relevance][:limit]
+    return best[(scores.relevance[best] >= least_relevance) | scores.spared[best]][:limit]

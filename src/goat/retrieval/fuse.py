@@ -1,8 +1,9 @@
 """One score from all features.
 
-    score = [same text] + a * passage + b * cosine + c * mean cosine of the three passages around + d * session
-          + e [the passage before is a short question] + f [is a short question]
-          + g [the one speaker named] + h [a person's words]
+    score = [same text] + a * passage + b * cosine + c * mean cosine of the three passages around
+          + d * session + e * nearness in time
+          + f [the passage before is a short question] + g [is a short question]
+          + h [the one speaker named] + i [a person's words]
 
 Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
 stands in and compares between queries of one embedding model.
@@ -25,7 +26,8 @@ class Evidence:
 
     `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
-    query, `same_text` which candidates are the query itself, said before.
+    query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
+    that the query asks for, `nearness` (0..1) how near in time it is.
     """
 
     lexical: LexicalFeatures
@@ -33,14 +35,17 @@ class Evidence:
     around: Floats
     unrelated: float
     same_text: NDArray[np.bool_]
+    in_window: NDArray[np.bool_]
+    nearness: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """One entry per candidate: the score, the relevance in 0..1, and the score's parts by name."""
+    """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts."""
 
     total: Floats
     relevance: Floats
+    spared: NDArray[np.bool_]
     parts: dict[str, Floats]
 
 
@@ -75,13 +80,14 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "cosine": weights.cosine * evidence.cosines,
         "around_cosine": weights.around_cosine * around_mean(evidence.cosines, evidence.around),
         "session": weights.session * lexical.session,
+        "nearness": weights.nearness * evidence.nearness,
         "after_question": weights.after_question * near.after_question.astype(np.float32),
         "question": weights.question * near.question.astype(np.float32),
         "speaker": weights.speaker * named_speaker(query, near.speakers).astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total=total, relevance=relevance(evidence, weights), parts=parts)
+    return Scores(total, relevance(evidence, weights), evidence.in_window, parts)
 
 
 def relevance(evidence: Evidence, weights: Weights) -> Floats:

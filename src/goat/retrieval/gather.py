@@ -12,6 +12,7 @@ from goat.errors import BackendUnavailable
 from goat.ports.stores import LexicalIndex, VectorIndex
 from goat.records.search import Hits, Lost, Ords
 from goat.retrieval.query import Query, whole_text_term
+from goat.retrieval.times import is_pinned, within
 
 LIST_LENGTH = 200
 """Hits taken from each group. With the neighbours of every hit, 200 loses nothing against whole lists."""
@@ -29,13 +30,16 @@ class Candidates:
 
 
 def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, Group]:
-    """Every group by name: the same text, words and meaning, over the whole archive, in the chat, and in the topic."""
+    """Every group by name: the same text, exact keys, words and meaning; in the chat, the topic, the named times."""
 
     async def words(query: Query) -> Hits:
         return await lexical.search(query.owner, query.terms, LIST_LENGTH, query.where)
 
     async def verbatim(query: Query) -> Hits:
         return await lexical.search(query.owner, [whole_text_term(query.text)], LIST_LENGTH, query.where)
+
+    async def keys(query: Query) -> Hits:
+        return await lexical.search(query.owner, query.keys, LIST_LENGTH, query.where)
 
     async def meaning(query: Query) -> Hits:
         if query.vector is None:
@@ -56,18 +60,41 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         "meaning_in_chat": in_chat(meaning),
         "words_in_topic": in_topic(words),
         "meaning_in_topic": in_topic(meaning),
+        "keys": keys,
+        "words_in_window": in_windows(words),
+        "meaning_in_window": in_windows(meaning),
     }
 
 
-async def gather(query: Query, groups: Mapping[str, Group], within: float | None) -> Candidates:
+IN_WINDOW = frozenset({"words_in_window", "meaning_in_window"})
+"""The groups whose hits lie in a window that the query names."""
+
+
+def in_windows(group: Group) -> Group:
+    """The group within each pinned window of the query; nothing for a query without one."""
+
+    async def search(query: Query) -> Hits:
+        found = [
+            await group(replace(query, where=within(query.where, window)))
+            for window in query.windows
+            if is_pinned(window)
+        ]
+        if not found:
+            return Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+        return Hits(np.concatenate([hits.ords for hits in found]), np.concatenate([hits.scores for hits in found]))
+
+    return search
+
+
+async def gather(query: Query, groups: Mapping[str, Group], seconds: float | None) -> Candidates:
     """Run the groups at once and unite what they found.
 
-    A group that raises `BackendUnavailable`, or is not done `within` seconds, is returned as lost; any other exception
+    A group that raises `BackendUnavailable`, or is not done within `seconds`, is returned as lost; any other exception
     is a fault of the program and is raised.
     """
     tasks = {name: asyncio.ensure_future(group(query)) for name, group in groups.items()}
     try:
-        await asyncio.wait(tasks.values(), timeout=within)
+        await asyncio.wait(tasks.values(), timeout=seconds)
         return _unite({name: _outcome(name, task) for name, task in tasks.items()})
     finally:
         for task in tasks.values():

@@ -22,8 +22,9 @@ from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Or
 from goat.retrieval import context
 from goat.retrieval.cutoff import cut
 from goat.retrieval.fuse import Evidence, Scores, fuse
-from goat.retrieval.gather import Candidates, candidate_groups, gather
+from goat.retrieval.gather import IN_WINDOW, Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
+from goat.retrieval.times import nearness
 from goat.retrieval.weights import Weights
 
 T = TypeVar("T")
@@ -38,10 +39,12 @@ class Recipe:
     limit: int = 20
 
 
-REFLEX = Recipe("reflex", ("verbatim", "words", "meaning"))
-COLD = Recipe("cold", ("verbatim", "words", "meaning", "words_in_chat", "meaning_in_chat"))
-DRIFT = Recipe("drift", ("verbatim", "words_in_topic", "meaning_in_topic", "words", "meaning"))
-SEARCH = Recipe("search", ("verbatim", "words", "meaning"))
+EVERYWHERE_GROUPS = ("verbatim", "keys", "words", "meaning", "words_in_window", "meaning_in_window")
+
+REFLEX = Recipe("reflex", EVERYWHERE_GROUPS)
+COLD = Recipe("cold", (*EVERYWHERE_GROUPS, "words_in_chat", "meaning_in_chat"))
+DRIFT = Recipe("drift", (*EVERYWHERE_GROUPS, "words_in_topic", "meaning_in_topic"))
+SEARCH = Recipe("search", EVERYWHERE_GROUPS)
 
 
 @dataclass(slots=True)
@@ -117,8 +120,16 @@ class Retriever:
         around = await self._cosines(query, near, progress)
         unrelated = self._weights.unrelated(query.vector)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
-        same = np.array(["verbatim" in candidates.mechanisms.get(number, ()) for number in near.ords.tolist()])
-        evidence = Evidence(lexical, cosines, around, unrelated, same)
+        mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
+        evidence = Evidence(
+            lexical=lexical,
+            cosines=cosines,
+            around=around,
+            unrelated=unrelated,
+            same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
+            in_window=np.array([not IN_WINDOW.isdisjoint(found) for found in mechanisms], dtype=np.bool_),
+            nearness=nearness(query.windows, near.at),
+        )
         return fuse(query.text, near, evidence, self._weights)
 
     async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from hashlib import blake2b
 
 from goat.records.memory import Held
 from goat.records.search import EVERYWHERE, Floats, Where
 from goat.retrieval.fold import fold
 from goat.retrieval.terms import analyse
+from goat.retrieval.times import windows_of
+from goat.retrieval.when import Window
+from goat.retrieval.words import Kind, tokens
+
+
+SHORTEST_KEY = 4
+"""Characters of a key; a shorter number is a count or an hour as often as it is a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """One question to the archive of one owner.
 
-    `vector` is None when the text could not be embedded; `where` filters every result. `chat` and `topic_id` name the
-    asking thread, for the groups that look there first; `held` are the results that the thread holds already.
+    `vector` is None when the text could not be embedded; `where` filters every result. `windows` are the times that the
+    text names, `keys` the ids, codes and numbers in it. `chat` and `topic_id` name the asking thread, for the groups
+    that look there first; `held` are the results that the thread holds already.
     """
 
     owner: str
@@ -29,6 +37,27 @@ class Query:
     topic_id: str = ""
     held: tuple[Held, ...] = ()
     where: Where = EVERYWHERE
+    windows: tuple[Window, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+def read_query(owner: str, text: str, at: datetime, zone: tzinfo, vector: Floats | None = None) -> Query:
+    """A text made ready for the pipeline; `at` is when it was written and `zone` where."""
+    return Query(
+        owner=owner,
+        text=text,
+        terms=distinct_terms(text),
+        at=at,
+        vector=vector,
+        windows=windows_of(text, at, zone),
+        keys=exact_keys(text),
+    )
+
+
+def exact_keys(text: str) -> tuple[str, ...]:
+    """The distinct ids, ticket numbers, addresses and long numbers of a text, as they are indexed."""
+    exact = (token.text for token in tokens(fold(text)) if token.kind is Kind.EXACT)
+    return tuple(dict.fromkeys(key for key in exact if len(key) >= SHORTEST_KEY))
 
 
 def distinct_terms(text: str) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ class Weights:
     cosine: float
     around_cosine: float
     session: float
+    nearness: float
     after_question: float
     question: float
     speaker: float

@@ -169,8 +169,11 @@ def _own_address(settings: Settings, provider: Provider) -> bool:
 
 def _overridden(facts: ModelFacts, settings: Settings) -> ModelFacts:
     """What is known of the main model, with what the settings say in its place."""
-    model = settings.model
-    price = facts.price
-    if model.input_price is not None and model.output_price is not None:
-        price = Price(model.input_price, model.output_price, model.cached_price)
+    model, known = settings.model, facts.price
+    input_price = model.input_price if model.input_price is not None else known.input if known else None
+    output_price = model.output_price if model.output_price is not None else known.output if known else None
+    cached_price = model.cached_price if model.cached_price is not None else known.cached if known else None
+    price = None
+    if input_price is not None and output_price is not None:
+        price = Price(input_price, output_price, cached_price)
     return ModelFacts(model.context_tokens or facts.context_tokens, price)

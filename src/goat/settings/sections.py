@@ -295,19 +295,19 @@ class ModelSettings(Section):
         default=0, description="When all calls of a day have cost this much, no more are made; 0 means no limit."
     )
     input_price: UsdPerMillion | None = Field(
-        default=None, description="USD per million tokens of the prompt, for a model whose price is not known."
+        default=None, description="USD per million tokens of the prompt, where the table below is silent or wrong."
     )
     cached_price: UsdPerMillion | None = Field(
         default=None, description="USD per million tokens of the prompt that the provider had in its cache."
     )
-    output_price: UsdPerMillion | None = Field(default=None, description="USD per million tokens of the answer.")
+    output_price: UsdPerMillion | None = Field(
+        default=None, description="USD per million tokens of the answer; without it a price is not known."
+    )
 
     def contradictions(self) -> Iterator[str]:
-        """An endpoint outside the table has no address of its own, and a price has two sides."""
+        """An endpoint outside the table has no address of its own."""
         if self.provider == OTHER and not self.base_url:
             yield "provider 'other' needs a base_url"
-        if (self.input_price is None) != (self.output_price is None):
-            yield "input_price and output_price belong together; set both"
 
 
 class TurnSettings(Section):

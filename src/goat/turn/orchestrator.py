@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TypeVar
 from uuid import uuid4
@@ -140,12 +140,9 @@ class Orchestrator:
         return thread.value, vector.value
 
     def _query(self, question: Episode, vector: Floats | None, verdict: Verdict, thread: Activation) -> Query:
-        return Query(
-            owner=question.owner,
-            text=question.text,
-            terms=self._memory.terms(question.text),
-            at=question.at,
-            vector=vector,
+        query = self._memory.query(question.owner, question.text, question.at, vector)
+        return replace(
+            query,
             chat=question.chat,
             topic_id=verdict.topic_id,
             held=thread.held,
@@ -153,11 +150,11 @@ class Orchestrator:
         )
 
     async def _serve(self, query: Query, verdict: Verdict, thread: Activation) -> Served:
-        """The held list where it can serve this message, a reflex where it cannot."""
+        """The held list where it can serve this message, a reflex where it cannot, or a time or key is named."""
         mode = self._settings.recall.reflex
         now = self._clock.now()
         fresh = is_fresh(thread, now, self._settings.activation.held_fresh_seconds)
-        warm = verdict.state is ThreadState.WARM and fresh
+        warm = verdict.state is ThreadState.WARM and fresh and not query.windows and not query.keys
         if mode == "never" or (mode == "auto" and warm):
             return await self._held(query, thread)
         found = await self._reflex.search(query)

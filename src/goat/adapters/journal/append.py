@@ -8,21 +8,22 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from goat.adapters.episode_uid import own_uid
+from goat.adapters.forgotten_mark import delivery_mark, uid_mark
 from goat.adapters.journal.batches import batches
+from goat.adapters.journal.counter import take_seqs
 from goat.adapters.journal.names import Names
 from goat.adapters.journal.rows import EPISODE, episode_of
-from goat.adapters.journal.schema import counter, episode, outbox, owner, passage
+from goat.adapters.journal.schema import episode, forgotten, outbox, owner, passage
 from goat.records.episodes import Appended, Episode, NewEpisode, NewOutgoing
 
 _ADD = insert(episode).returning(episode.c.seq, episode.c.id)
-_TAKE_SEQS = update(counter).values(value=counter.c.value + bindparam("count")).returning(counter.c.value)
 _TAKE_ORDS = (
     update(owner)
     .where(owner.c.id == bindparam("owner_id"))
@@ -48,6 +49,9 @@ _DELIVERED = EPISODE.where(
     episode.c.source == bindparam("source"),
     episode.c.key.in_(bindparam("keys", expanding=True)),
 )
+_FORGOTTEN = select(forgotten.c.mark, forgotten.c.episode_id).where(
+    forgotten.c.owner_id == bindparam("owner_id"), forgotten.c.mark.in_(bindparam("marks", expanding=True))
+)
 _NAMED = EPISODE.where(episode.c.uid.in_(bindparam("uids", expanding=True)))
 
 
@@ -60,6 +64,7 @@ class _Place:
     uid: str = ""
     topic_id: str = ""
     episode: Episode | None = None
+    forgotten: bool = False
 
 
 class Append:
@@ -72,6 +77,7 @@ class Append:
         self._names = Names(connection)
         self._by_key: dict[tuple[str, str, str], _Place] = {}
         self._by_uid: dict[str, _Place] = {}
+        self._forgotten: dict[tuple[str, str], int] = {}
 
     def all(self, episodes: Sequence[NewEpisode], outgoing: Sequence[NewOutgoing]) -> list[Appended]:
         """Topics come first: they reach older episodes, and a redelivered one is to come back as it then stands."""
@@ -80,9 +86,10 @@ class Append:
                 self._assign_topics(self._names.owner(name))
         self._find_delivered(episodes)
         self._find_named(episodes)
+        self._find_forgotten(episodes)
         placed = [self._place(new) for new in episodes]
         self._add([place for place, duplicate in placed if not duplicate])
-        appended = [Appended(_stored(place), duplicate) for place, duplicate in placed]
+        appended = [Appended(_stored(place), duplicate, place.forgotten) for place, duplicate in placed]
         if outgoing and not appended[-1].duplicate:
             self._send(outgoing, appended[-1].episode.id)
         return appended
@@ -92,7 +99,11 @@ class Append:
         for exchange_ids in batches(list(self._topics)):
             without = {"owner_id": owner_id, "exchange_ids": list(exchange_ids)}
             for row in self._connection.execute(_WITHOUT_TOPIC, without).all():
-                given = {"episode_id": row.id, "topic": self._topics[row.exchange_id], "new_seq": self._take_seqs(1)}
+                given = {
+                    "episode_id": row.id,
+                    "topic": self._topics[row.exchange_id],
+                    "new_seq": take_seqs(self._connection, 1),
+                }
                 self._connection.execute(_SET_TOPIC, given)
 
     def _find_delivered(self, episodes: Sequence[NewEpisode]) -> None:
@@ -114,6 +125,16 @@ class Append:
             for row in self._connection.execute(_NAMED, {"uids": list(some)}):
                 self._by_uid[row.uid] = _Place(row.owner, wanted[row.uid], row.uid, episode=episode_of(row))
 
+    def _find_forgotten(self, episodes: Sequence[NewEpisode]) -> None:
+        marks: defaultdict[str, set[str]] = defaultdict(set)
+        for new in episodes:
+            marks[new.owner].update(_marks(new))
+        for name, wanted in marks.items():
+            for some in batches(sorted(wanted)):
+                mine = {"owner_id": self._names.owner(name), "marks": list(some)}
+                for row in self._connection.execute(_FORGOTTEN, mine):
+                    self._forgotten[name, row.mark] = row.episode_id
+
     def _place(self, new: NewEpisode) -> tuple[_Place, bool]:
         """Where the episode stands or will stand, and whether that place was taken already."""
         uid = new.uid or uuid.uuid4().hex
@@ -123,6 +144,8 @@ class Append:
             there = self._by_uid.get(uid)
         if there is None and new.key is not None:
             there = self._by_key.get((new.owner, new.source, new.key))
+        if there is None:
+            there = self._place_forgotten(new, uid)
         if there is not None:
             return there, True
         place = _Place(new.owner, new, uid, new.topic_id or self._topics.get(new.exchange_id, ""))
@@ -131,10 +154,19 @@ class Append:
             self._by_key[new.owner, new.source, new.key] = place
         return place, False
 
+    def _place_forgotten(self, new: NewEpisode, uid: str) -> _Place | None:
+        for mark in _marks(new):
+            number = self._forgotten.get((new.owner, mark))
+            if number is not None:
+                place = _Place(new.owner, replace(new, text="", speaker="", meta={}), uid, new.topic_id, forgotten=True)
+                place.episode = _episode(place, number)
+                return place
+        return None
+
     def _add(self, places: Sequence[_Place]) -> None:
         if not places:
             return
-        first = self._take_seqs(len(places))
+        first = take_seqs(self._connection, len(places))
         rows = [self._row(place, first + offset) for offset, place in enumerate(places)]
         ids = {row.seq: int(row.id) for row in self._connection.execute(_ADD, rows)}
         for offset, place in enumerate(places):
@@ -161,10 +193,6 @@ class Append:
             "key": new.key,
             "meta": dict(new.meta),
         }
-
-    def _take_seqs(self, count: int) -> int:
-        """The first of the next `count` numbers of changes."""
-        return int(self._connection.execute(_TAKE_SEQS, {"count": count}).scalar_one()) - count + 1
 
     def _add_passages(self, places: Iterable[_Place]) -> None:
         """Numbers are dense within an owner and follow the order of the episodes."""
@@ -193,6 +221,12 @@ class Append:
                 "created": self._now,
             }
             self._connection.execute(insert(outbox), row)
+
+
+def _marks(new: NewEpisode) -> list[str]:
+    """By what the episode would be recognised if it was forgotten; nothing for one that comes from no delivery."""
+    named = [uid_mark(uid) for uid in (new.uid, own_uid(new.owner, new.uid))] if new.uid else []
+    return named if new.key is None else [*named, delivery_mark(new.source, new.key)]
 
 
 def _stored(place: _Place) -> Episode:

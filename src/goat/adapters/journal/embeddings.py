@@ -68,6 +68,11 @@ class SqlEmbeddings:
         """The stored vectors of these passages."""
         return await self._db.read(lambda connection: _get(connection, model, owner, ords))
 
+    async def remove(self, pairs: Sequence[tuple[str, int]]) -> None:
+        """Take out vectors, of every model."""
+        if pairs:
+            await self._db.write(lambda connection: _remove(connection, pairs))
+
     async def models(self) -> list[str]:
         """The names of the models that have vectors here, sorted."""
         return await self._db.read(lambda connection: list(connection.execute(_MODELS).scalars()))
@@ -108,6 +113,22 @@ def _get(connection: Connection, model: str, owner: str, ords: Sequence[int]) ->
         for row in connection.execute(_GET, wanted):
             found[row.ord] = np.frombuffer(row.v, dtype=_AT_REST).astype(np.float32)
     return found
+
+
+def _remove(connection: Connection, pairs: Sequence[tuple[str, int]]) -> None:
+    names = Names(connection)
+    by_owner: dict[int, list[int]] = defaultdict(list)
+    for name, number in pairs:
+        by_owner[names.owner(name)].append(int(number))
+    for owner_id, ords in by_owner.items():
+        remove_vectors(connection, owner_id, ords)
+
+
+def remove_vectors(connection: Connection, owner_id: int, ords: Sequence[int]) -> None:
+    """Take out an owner's vectors, of every model."""
+    for model_id in connection.execute(select(emb_model.c.id)).scalars().all():
+        for some in batches(ords):
+            connection.execute(_REPLACED, {"owner_id": owner_id, "model_id": model_id, "ords": list(some)})
 
 
 def _drop_some(connection: Connection, model: str) -> bool:

@@ -38,6 +38,7 @@ _RECENT = (
     .order_by(episode.c.id.desc())
     .limit(bindparam("limit"))
 )
+_FIRST = _OWNED.where(chat.c.name == bindparam("chat")).order_by(episode.c.id).limit(1)
 _CHANGED = EPISODE.where(episode.c.seq > bindparam("after")).order_by(episode.c.seq).limit(bindparam("limit"))
 _FORGOTTEN = (
     select(tombstone.c.seq, owner.c.name.label("owner"), tombstone.c.episode_id, tombstone.c.ords)
@@ -104,6 +105,12 @@ class SqlJournal:
         }
         newest_first = await self._db.read(lambda connection: connection.execute(_RECENT, wanted).all())
         return [episode_of(row) for row in reversed(newest_first)]
+
+    async def first(self, owner: str, chat: str) -> Episode | None:
+        """The oldest episode of a chat."""
+        wanted = {"owner": owner, "chat": chat}
+        row = await self._db.read(lambda connection: connection.execute(_FIRST, wanted).one_or_none())
+        return None if row is None else episode_of(row)
 
     async def changes(self, after: int, limit: int) -> list[Change]:
         """The next changes of all owners, by `seq`; a forgotten passage keeps its number and an empty span."""

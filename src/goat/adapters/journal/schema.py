@@ -154,6 +154,25 @@ tombstone = Table(
     **_ROWID,
 )
 
+# Hashes of what was forgotten, so that a redelivery or an import does not bring it back.
+forgotten = Table(
+    "forgotten",
+    metadata,
+    Column("owner_id", Number, ForeignKey("owner.id"), primary_key=True),
+    Column("mark", Text, primary_key=True),
+    Column("episode_id", Number, nullable=False),
+    **_CLUSTERED,
+)
+
+# The tombstones of which an index, the working store or a file may still hold something.
+unfinished = Table(
+    "unfinished",
+    metadata,
+    Column("seq", Number, ForeignKey("tombstone.seq"), primary_key=True, autoincrement=False),
+    Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
+    **_ROWID,
+)
+
 emb_model = Table(
     "emb_model",
     metadata,
@@ -270,6 +289,28 @@ listing = Table(
     Column("body", Text, nullable=False),
     **_CLUSTERED,
 )
+
+# A model call that used something. `day` is the date at the owner's place, as 2026-03-02; a cost may be unknown.
+model_call = Table(
+    "model_call",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
+    Column("exchange_id", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("day", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_tokens", Number, nullable=False),
+    Column("cached_tokens", Number, nullable=False),
+    Column("completion_tokens", Number, nullable=False),
+    Column("cost_usd", Double().with_variant(REAL(), "sqlite")),
+    Column("estimated", Number, nullable=False),
+    **_ROWID,
+)
+Index("model_call_day", model_call.c.day)
+Index("model_call_exchange", model_call.c.owner_id, model_call.c.exchange_id)
 
 # The posting lists; the lexical index says what their blobs hold.
 term = Table(
