@@ -36,7 +36,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 SUFFIX = ".exe" if os.name == "nt" else ""
 
 OLDEST = (3, 11)
-NEEDED_MB = 500
+NEEDED_MB = {"run": 500, "dev": 1000}
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
@@ -97,9 +97,9 @@ def ready(kind: str) -> bool:
 # What the machine must have -----------------------------------------------------------------------------------------
 
 
-def check_machine() -> None:
+def check_machine(kind: str) -> None:
     """Raise `CannotSetUp` naming everything that is missing, each with the command that mends it."""
-    problems = (python_too_old(), venv_missing(), not_writable(ROOT), disk_full(ROOT))
+    problems = (python_too_old(), venv_missing(), not_writable(ROOT), disk_full(ROOT, NEEDED_MB[kind]))
     missing = [f"\n  - {problem}" for problem in problems if problem]
     if missing:
         raise CannotSetUp("GOAT cannot be set up yet:" + "".join(missing))
@@ -135,7 +135,7 @@ def not_writable(folder: Path) -> str:
     return ""
 
 
-def disk_full(folder: Path, needed_mb: int = NEEDED_MB) -> str:
+def disk_full(folder: Path, needed_mb: int) -> str:
     """A sentence when the folder's disk has less room than is needed."""
     free = shutil.disk_usage(folder).free // 1_000_000
     if free >= needed_mb:
@@ -367,7 +367,7 @@ def main(arguments: list[str]) -> int:
     if ready(kind):
         return 0
     try:
-        check_machine()
+        check_machine(kind)
         with alone() as held:
             if not ready(kind):
                 warn_about_options()

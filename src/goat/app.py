@@ -5,32 +5,47 @@ Adapters are imported inside their factories, so that a start pays only for what
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from goat import __version__
 from goat.background import Background
 from goat.errors import BackendUnavailable
 from goat.memory.archive import Archive
+from goat.memory.enriching import Enriching
 from goat.memory.facade import MemoryLayers
+from goat.memory.forget import Forgetter
 from goat.memory.importer import Importer
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
-from goat.memory.l2_thread import bands_for
+from goat.memory.l2_thread import bands_for, row_name
+from goat.memory.overview import Overview
 from goat.memory.thread_store import ThreadStore
 from goat.memory.transfer import Exporter
+from goat.memory.undo import Undo
 from goat.ports.edges import HistorySource, HistoryWriter, Outbox
-from goat.ports.models import ChatModel, Embedder, TokenCounter
+from goat.ports.models import ChatModel, Embedder, TokenCounter, UsageLog
 from goat.ports.run import Clock, Locks, Observer, Steps
-from goat.ports.stores import Embeddings, Journal, LexicalIndex, PermanentStore, Transfer, VectorIndex, WorkingStore
-from goat.records.models import ChatMessage, ModelRequest
+from goat.ports.stores import (
+    Embeddings,
+    Forgetting,
+    Journal,
+    LexicalIndex,
+    PermanentStore,
+    Transfer,
+    VectorIndex,
+    WorkingStore,
+)
+from goat.records.backups import BackedUp, Restored
+from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
 from goat.retrieval.weights import weights_for
-from goat.settings import ModelEndpoint, ModelSettings, Settings, provider_of
+from goat.settings import Files, ModelEndpoint, ModelSettings, Settings, fitted, provider_of
 from goat.tools.loop import ToolLoop
 from goat.turn.lanes import Lanes
 from goat.turn.orchestrator import Orchestrator
@@ -40,6 +55,11 @@ from goat.turn.reflex import Reflex
 
 OFFLINE_HINT_SECONDS = 90 * 24 * 3600.0
 """How long the hint on how to configure a model is not repeated."""
+
+UNMEASURED = (
+    "the bands of the thread were never measured for {}, so it runs on the default ones. `goat calibrate threads` "
+    "measures its own."
+)
 
 DRAIN_SECONDS = 10.0
 """How long a stop waits for searches and embedding; what is cut off is caught up at the next start."""
@@ -52,6 +72,7 @@ class Backends:
     journal: Journal
     embeddings: Embeddings
     transfer: Transfer
+    forgetting: Forgetting
     outbox: Outbox
     lexical: LexicalIndex
     vectors: VectorIndex
@@ -60,6 +81,7 @@ class Backends:
     embedder: Embedder
     tokens: TokenCounter
     model: ChatModel
+    usage: UsageLog
     steps: Steps
     locks: Locks
     clock: Clock
@@ -73,9 +95,15 @@ class App:
     settings: Settings
     backends: Backends
     memory: MemoryLayers
+    enriching: Enriching
     orchestrator: Orchestrator
     importer: Importer
     exporter: Exporter
+    facts: Facts
+    identity: Identity
+    undo: Undo
+    overview: Overview
+    forgetter: Forgetter
     background: Background
 
     async def settled(self) -> None:
@@ -85,30 +113,44 @@ class App:
 
 def assemble(settings: Settings, backends: Backends) -> App:
     """Build the core over any set of backends."""
+    settings = fitted(settings)
     observer = backends.observer
     background = Background(_report_to(observer))
     journal, working = backends.journal, backends.working
     archive = Archive(
         journal, backends.embeddings, backends.lexical, backends.vectors, backends.embedder, background, observer
     )
+    facts = Facts(
+        backends.permanent,
+        backends.clock,
+        backends.tokens,
+        settings.permanent.l1_facts_max_tokens,
+        backends.locks,
+    )
+    identity = Identity(backends.permanent, settings.identity.base_prompt)
     memory = MemoryLayers(
         journal=journal,
         archive=archive,
-        history=History(working, journal, settings.working.max_messages),
-        facts=Facts(backends.permanent, backends.clock),
-        identity=Identity(backends.permanent, settings.identity.base_prompt),
+        history=History(working, journal, settings.working.max_messages, settings.working.trim_surplus),
+        facts=facts,
+        identity=identity,
         threads=ThreadStore(working, settings.activation.ttl_seconds),
         retriever=Retriever(journal, backends.lexical, backends.vectors, weights_for(backends.embedder.name)),
         embedder=backends.embedder,
         zone=backends.clock.zone(),
     )
     least = settings.recall.min_relevance
+    bands = bands_for(backends.embedder.name, settings.activation)
+    if row_name(backends.embedder.name) is None:
+        observer.notice(Notice("embedding model", UNMEASURED.format(backends.embedder.name)))
+    enriching = Enriching(memory, bands, backends.clock, least)
     orchestrator = Orchestrator(
         settings=settings,
         memory=memory,
-        bands=bands_for(backends.embedder.name, settings.activation),
+        bands=bands,
         reflex=Reflex(memory, settings.recall.deadline_ms / 1000, least),
-        prefetch=Prefetch(memory, background, observer, backends.clock, least),
+        prefetch=Prefetch(memory, background, observer, backends.clock, least, settings.prefetch.max_results),
+        enriching=enriching,
         prompts=PromptBuilder(
             backends.tokens,
             settings.retrieval_budget,
@@ -125,9 +167,17 @@ def assemble(settings: Settings, backends: Backends) -> App:
         settings=settings,
         backends=backends,
         memory=memory,
+        enriching=enriching,
         orchestrator=orchestrator,
         importer=Importer(archive, backends.transfer, backends.permanent),
         exporter=Exporter(journal, backends.transfer, backends.permanent),
+        facts=facts,
+        identity=identity,
+        undo=Undo(backends.permanent, facts, backends.clock),
+        overview=Overview(journal, backends.transfer, backends.permanent, backends.forgetting),
+        forgetter=Forgetter(
+            backends.forgetting, journal, backends.transfer, backends.permanent, working, archive, facts
+        ),
         background=background,
     )
 
@@ -161,13 +211,14 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
     """The backends that need no server, opened on the stack."""
     from goat.adapters.clock_system import SystemClock
     from goat.adapters.home_folder import HomeFolder
-    from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, SqlTransfer, journal_database
+    from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, SqlTransfer, journal_database
     from goat.adapters.lexical_sqlite import SqliteLexicalIndex
     from goat.adapters.locks_local import LocalLocks
     from goat.adapters.passages_sqlite import SqlitePassages
     from goat.adapters.permanent_sqlite import SqlitePermanentStore
     from goat.adapters.steps_plain import PlainSteps
     from goat.adapters.tokens_estimate import EstimatedTokens
+    from goat.adapters.usage_sqlite import SqliteUsageLog
     from goat.adapters.vector_scan import ScanVectorIndex
     from goat.adapters.working_sqlite import SqliteWorkingStore
     from goat.observability.recorder import Recorder
@@ -181,18 +232,21 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
     journal = SqlJournal(database, clock)
     working = SqliteWorkingStore(database, clock)
     passages = SqlitePassages(database)
+    usage, tokens = SqliteUsageLog(database), EstimatedTokens()
     return Backends(
         journal=journal,
         embeddings=SqlEmbeddings(database),
         transfer=SqlTransfer(database),
+        forgetting=SqlForgetting(database),
         outbox=SqlOutbox(database, clock),
         lexical=SqliteLexicalIndex(database, passages),
         vectors=ScanVectorIndex(database, passages, home, embedder.name, embedder.dimensions),
         working=working,
         permanent=SqlitePermanentStore(database),
         embedder=embedder,
-        tokens=EstimatedTokens(),
-        model=await _model(settings, clock, working, stack),
+        tokens=tokens,
+        model=await _model(settings, working, usage, tokens, clock, recorder, stack),
+        usage=usage,
         steps=PlainSteps(),
         locks=LocalLocks(),
         clock=clock,
@@ -213,16 +267,24 @@ def _embedder(observer: Observer) -> AbstractAsyncContextManager[Embedder]:
     return HashingEmbedder()
 
 
-async def _model(settings: Settings, clock: Clock, working: WorkingStore, stack: AsyncExitStack) -> ChatModel:
-    """The configured language model, or the offline responder."""
+async def _model(
+    settings: Settings,
+    working: WorkingStore,
+    usage: UsageLog,
+    tokens: TokenCounter,
+    clock: Clock,
+    observer: Observer,
+    stack: AsyncExitStack,
+) -> ChatModel:
+    """The configured language models, or the offline responder."""
     endpoint = provider_of(settings)
     if endpoint is None:
         from goat.adapters.model_offline import OfflineModel
 
         return OfflineModel(clock.zone(), lambda: working.claim("notice:offline", OFFLINE_HINT_SECONDS))
-    from goat.adapters.model_openai import OpenAIModel
+    from goat.adapters.model_chain import model_chain
 
-    return await stack.enter_async_context(OpenAIModel(endpoint, settings.model))
+    return await model_chain(endpoint, settings, usage, tokens, clock, observer, stack)
 
 
 async def _catch_up(app: App, embed: bool) -> None:
@@ -231,6 +293,7 @@ async def _catch_up(app: App, embed: bool) -> None:
     try:
         foreign = await archive.foreign_models()
         await archive.follow_words()
+        await app.forgetter.finish()
     except BackendUnavailable as failure:
         observer.notice(Notice("the word index", str(failure)))
         return
@@ -246,11 +309,18 @@ async def _catch_up(app: App, embed: bool) -> None:
 
 async def try_model(endpoint: ModelEndpoint) -> str:
     """What the model at an endpoint says to a greeting. Raises `ModelError`."""
-    from goat.adapters.model_openai import OpenAIModel
+    return (await greet_model(endpoint, ModelSettings())).text
+
+
+async def greet_model(
+    endpoint: ModelEndpoint, settings: ModelSettings, on_text: Callable[[str], None] | None = None
+) -> Reply:
+    """The reply of the model at an endpoint to a greeting; `on_text` gets it in pieces. Raises `ModelError`."""
+    from goat.adapters.model_chain import single_model
 
     hello = ModelRequest((ChatMessage("user", "Say hello in one short sentence."),))
-    async with OpenAIModel(endpoint, ModelSettings()) as model:
-        return (await model.reply(hello)).text
+    async with single_model(endpoint, settings) as model:
+        return await model.reply(hello, on_text)
 
 
 def open_history(path: Path, settings: Settings) -> HistorySource:
@@ -269,3 +339,34 @@ def history_writer(out: TextIO) -> HistoryWriter:
     from goat.adapters.history_jsonl import JsonLinesWriter
 
     return JsonLinesWriter(out)
+
+
+@contextmanager
+def export_file(target: Path, replace: bool) -> Iterator[HistoryWriter]:
+    """A file for our own export, which is there when it is whole. Raises `TransferError`."""
+    from goat.adapters.new_file import new_file
+
+    with new_file(target, replace) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as out:
+        yield history_writer(out)
+
+
+def back_up(home: Path, files: Files, target: Path, *, with_secrets: bool, replace: bool) -> BackedUp:
+    """Write a whole home into one file; GOAT may run in it meanwhile. Raises `TransferError`."""
+    from goat.adapters.clock_system import SystemClock
+    from goat.adapters.home_backup import write_backup
+
+    return write_backup(
+        *(home, files, target),
+        with_secrets=with_secrets,
+        replace=replace,
+        at=SystemClock("").now(),
+        made_by=f"goat {__version__}",
+    )
+
+
+async def restore(backup: Path, home: Path, *, force: bool) -> Restored:
+    """Make a home what a backup holds. Raises `TransferError`, `HomeError`, `HomeInUse`."""
+    from goat.adapters.clock_system import SystemClock
+    from goat.adapters.home_restore import restore_backup
+
+    return await restore_backup(backup, home, force=force, clock=SystemClock(""))

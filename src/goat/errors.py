@@ -7,6 +7,7 @@ GoatError
 ├── MessageRefused         a message that there is nothing to do with
 ├── BackendUnavailable     a store or service behind a port cannot be used
 ├── HistoryError           a chat history cannot be imported
+├── TransferError          an export or a backup cannot be written, or a backup not be restored
 ├── ModelError             no answer from a language model, with its ModelFault
 ├── ToolError              a tool failed; shown to the model
 └── ToolDenied             a tool call was refused
@@ -102,6 +103,16 @@ class ModelFault(StrEnum):
     FILTERED = "filtered"  # the provider held the answer back
     LIMIT = "limit"  # the day's money is spent
     UNREADY = "unready"  # what the model runs on is not installed, or not there
+
+
+class TransferError(GoatError):
+    """An export or a backup cannot be written, or a backup cannot be restored; `path` is its file."""
+
+    def __init__(self, path: Path, problem: str, remedy: str) -> None:
+        self.path = path
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{printable(str(path))}: {problem}. {remedy}")
 
 
 class ModelError(GoatError):

@@ -26,15 +26,15 @@ from goat.testing.clock import FakeClock
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
-NEXT_REVISION = """
+NEXT_REVISION = f"""
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "9999"
+down_revision = "{HEAD_REVISION}"
 
 
 def upgrade():
-    op.execute("ALTER TABLE owner ADD COLUMN note TEXT NOT NULL DEFAULT 'from 0003'")
+    op.execute("ALTER TABLE owner ADD COLUMN note TEXT NOT NULL DEFAULT 'from 9999'")
     op.execute("UPDATE owner SET note = 'seen ' || name")
 """
 BROKEN_NEXT_REVISION = NEXT_REVISION + '    op.execute("INSERT INTO absent VALUES (1)")\n'
@@ -53,8 +53,8 @@ def with_scripts(home: Path, clock: FakeClock, migrations: Migrations) -> Databa
 def newer_scripts(folder: Path, script: str = NEXT_REVISION) -> Migrations:
     """The shipped scripts and one more, as a later version of GOAT would have them."""
     shutil.copytree(SHIPPED.folder, folder)
-    (folder / "versions" / "r0003_later.py").write_text(script)
-    return Migrations(folder, "0003")
+    (folder / "versions" / "r9999_later.py").write_text(script)
+    return Migrations(folder, "9999")
 
 
 async def remember(home: Path, clock: FakeClock) -> Episode:
@@ -152,7 +152,7 @@ async def test_an_older_file_is_copied_and_then_upgraded_with_all_it_holds(tmp_p
         assert await SqlJournal(database, clock).recent("ana", "home", 5) == [stored]
         notes = await database.read("Journal", lambda c: c.exec_driver_sql("SELECT note FROM owner").scalars().all())
     assert notes == ["seen ana"]
-    assert revision(tmp_path / "journal.db") == "0003"
+    assert revision(tmp_path / "journal.db") == "9999"
 
 
 async def test_the_copy_is_the_older_file_whole_under_its_revision_and_time(tmp_path: Path, clock: FakeClock) -> None:
@@ -201,7 +201,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Pa
     path = tmp_path / "journal.db"
     set_revision(path, "0417")
     before = path.read_bytes()
-    with pytest.raises(HomeError, match=r"revision 0417 and this GOAT knows revisions up to 0002. Update GOAT"):
+    with pytest.raises(HomeError, match=rf"revision 0417 and this GOAT knows revisions up to {HEAD_REVISION}\. Update GOAT"):
         await journal_database(tmp_path, clock).__aenter__()
     assert path.read_bytes() == before
     assert not (tmp_path / "backups").exists()
@@ -236,7 +236,7 @@ async def test_a_home_of_the_first_version_is_copied_and_gets_the_account_of_mod
     tmp_path: Path, clock: FakeClock
 ) -> None:
     first = tmp_path / "first"
-    shutil.copytree(SHIPPED.folder, first, ignore=lambda _, names: [one for one in names if one.startswith("r0002")])
+    shutil.copytree(SHIPPED.folder, first, ignore=lambda _, names: [one for one in names if re.match("r000[2-9]", one)])
     async with with_scripts(tmp_path, clock, Migrations(first, "0001")) as database:
         new = NewEpisode("ana", "home", Role.USER, "ține minte", NOON, "x1")
         [stored] = await SqlJournal(database, clock).append([new])

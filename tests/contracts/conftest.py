@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from goat.adapters.journal import SqlEmbeddings, SqlJournal, SqlOutbox, journal_database
-from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox
+from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, journal_database
+from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryForgetting, MemoryJournal, MemoryOutbox
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.permanent_sqlite import SqlitePermanentStore
 from goat.adapters.usage_memory import MemoryUsageLog
@@ -19,7 +19,7 @@ from goat.adapters.working_memory import MemoryWorkingStore
 from goat.adapters.working_sqlite import SqliteWorkingStore
 from goat.ports.edges import Outbox
 from goat.ports.models import UsageLog
-from goat.ports.stores import Embeddings, Journal, PermanentStore, WorkingStore
+from goat.ports.stores import Embeddings, Forgetting, Journal, PermanentStore, WorkingStore
 from goat.testing.clock import FakeClock
 
 
@@ -29,6 +29,7 @@ class Stores:
 
     journal: Journal
     embeddings: Embeddings
+    forgetting: Forgetting
     outbox: Outbox
     working: WorkingStore
     permanent: PermanentStore
@@ -41,6 +42,7 @@ async def in_memory(_home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
     yield Stores(
         MemoryJournal(archive, clock),
         MemoryEmbeddings(archive),
+        MemoryForgetting(archive),
         MemoryOutbox(archive),
         MemoryWorkingStore(clock),
         MemoryPermanentStore(),
@@ -54,6 +56,7 @@ async def on_sqlite(home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
         yield Stores(
             SqlJournal(database, clock),
             SqlEmbeddings(database),
+            SqlForgetting(database),
             SqlOutbox(database, clock),
             SqliteWorkingStore(database, clock),
             SqlitePermanentStore(database),
@@ -83,6 +86,11 @@ def journal(stores: Stores) -> Journal:
 @pytest.fixture
 def embeddings(stores: Stores) -> Embeddings:
     return stores.embeddings
+
+
+@pytest.fixture
+def forgetting(stores: Stores) -> Forgetting:
+    return stores.forgetting
 
 
 @pytest.fixture

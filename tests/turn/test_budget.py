@@ -68,7 +68,7 @@ def test_a26_the_shares_never_exceed_the_budget_and_l3_gets_its_guarantee(
     budget: int, mandatory: int, wanted: int
 ) -> None:
     settings = RetrievalBudgetSettings()
-    shares = split(budget, mandatory, wanted, settings)
+    shares = split(budget, mandatory, wanted, settings.l3_min_guarantee_tokens, settings.l2_floor_tokens)
     assert shares.history + shares.recalled == max(budget - mandatory, 0)
     if budget - mandatory >= settings.l2_floor_tokens + settings.l3_min_guarantee_tokens:
         assert shares.recalled >= min(settings.l3_min_guarantee_tokens, wanted)

@@ -27,7 +27,7 @@ OLDEST_SQLITE = (3, 37)
 """The first version that knows STRICT tables."""
 
 READ_CACHE_KIB = 65_536
-WRITE_CACHE_KIB = 8_192
+WRITE_CACHE_KIB = 16_384
 """The reader keeps what searches come back to; the writer goes on to other pages, and needs those of a batch only."""
 
 _RESTORE = "stop GOAT, move the file aside, and put the newest copy from {backups} in its place"

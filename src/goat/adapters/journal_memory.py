@@ -11,16 +11,19 @@ from datetime import UTC
 import numpy as np
 
 from goat.adapters.episode_uid import own_uid
+from goat.adapters.forgotten_mark import delivery_mark, uid_mark
 from goat.ports.run import Clock
 from goat.records.episodes import (
     Appended,
     ArchiveCounts,
     Change,
     Episode,
+    Forgotten,
     NewEpisode,
     NewOutgoing,
     Outgoing,
     Passage,
+    Span,
 )
 from goat.records.search import Floats, VectorRow
 
@@ -34,7 +37,10 @@ class _Model:
 
 
 class MemoryArchive:
-    """What the three ports over it share. The episode with id `n` stands at `n - 1`; `seqs` holds its newest change."""
+    """What the ports over it share. The episode with id `n` stands at `n - 1`; `seqs` holds its newest change.
+
+    Of a forgotten episode its place is left, without words, and its number stands in `gone`.
+    """
 
     def __init__(self) -> None:
         self.episodes: list[Episode] = []
@@ -47,6 +53,20 @@ class MemoryArchive:
         self.pending: dict[int, Outgoing] = {}
         self.replies = 0
         self.models: defaultdict[str, _Model] = defaultdict(_Model)
+        self.gone: set[int] = set()
+        self.marks: dict[tuple[str, str], int] = {}
+        self.unfinished: dict[int, Forgotten] = {}
+
+    @property
+    def present(self) -> list[Episode]:
+        """The episodes that were not forgotten, by id."""
+        return [episode for episode in self.episodes if episode.id not in self.gone]
+
+    def change(self, episode_id: int) -> int:
+        """Give an episode the next `seq`."""
+        self.head += 1
+        self.seqs[episode_id] = self.head
+        return self.head
 
 
 class MemoryJournal:
@@ -83,6 +103,9 @@ class MemoryJournal:
             there = self._archive.episodes[self._archive.delivered[delivery] - 1]
         if there is not None:
             return Appended(there, duplicate=True)
+        forgotten = self._forgotten(new)
+        if forgotten is not None:
+            return Appended(forgotten, duplicate=True, forgotten=True)
         episode = Episode(
             id=len(self._archive.episodes) + 1,
             uid=uid,
@@ -106,10 +129,17 @@ class MemoryJournal:
         )
         self._archive.episodes.append(episode)
         self._archive.uids[uid] = episode.id
-        self._change(episode.id)
+        self._archive.change(episode.id)
         if delivery is not None:
             self._archive.delivered[delivery] = episode.id
         return Appended(episode, duplicate=False)
+
+    def _forgotten(self, new: NewEpisode) -> Episode | None:
+        marks = [uid_mark(uid) for uid in (new.uid, own_uid(new.owner, new.uid)) if new.uid]
+        if new.key is not None:
+            marks.append(delivery_mark(new.source, new.key))
+        numbers = (self._archive.marks.get((new.owner, mark)) for mark in marks)
+        return next((self._archive.episodes[number - 1] for number in numbers if number is not None), None)
 
     def _named(self, uid: str) -> Episode | None:
         number = self._archive.uids.get(uid)
@@ -117,13 +147,10 @@ class MemoryJournal:
 
     def _assign(self, owners: set[str], topics: Mapping[str, str]) -> None:
         for place, episode in enumerate(self._archive.episodes):
-            if episode.exchange_id in topics and not episode.topic_id and episode.owner in owners:
+            there = episode.id not in self._archive.gone
+            if there and episode.exchange_id in topics and not episode.topic_id and episode.owner in owners:
                 self._archive.episodes[place] = replace(episode, topic_id=topics[episode.exchange_id])
-                self._change(episode.id)
-
-    def _change(self, episode_id: int) -> None:
-        self._archive.head += 1
-        self._archive.seqs[episode_id] = self._archive.head
+                self._archive.change(episode.id)
 
     def _send(self, reply: NewOutgoing, episode_id: int) -> None:
         self._archive.replies += 1
@@ -155,7 +182,10 @@ class MemoryJournal:
         """The next changes of all owners, by `seq`."""
         seqs = self._archive.seqs
         newer = sorted((e for e in self._archive.episodes if seqs[e.id] > after), key=lambda e: seqs[e.id])
-        return [Change(seqs[e.id], e.owner, e.id, e, self._archive.passages[e.id]) for e in newer[: max(limit, 0)]]
+        return [
+            Change(seqs[e.id], e.owner, e.id, None if e.id in self._archive.gone else e, self._archive.passages[e.id])
+            for e in newer[: max(limit, 0)]
+        ]
 
     async def head(self) -> int:
         """The `seq` of the newest change."""
@@ -178,7 +208,7 @@ class MemoryJournal:
         )
 
     def _owned(self, owner: str) -> list[Episode]:
-        return [episode for episode in self._archive.episodes if episode.owner == owner]
+        return [episode for episode in self._archive.present if episode.owner == owner]
 
     def _passages(self, owner: str) -> list[Passage]:
         return [passage for episode in self._owned(owner) for passage in self._archive.passages[episode.id]]
@@ -192,12 +222,12 @@ class MemoryTransfer:
 
     async def owners(self) -> list[str]:
         """The names of all who have episodes, sorted."""
-        return sorted({episode.owner for episode in self._archive.episodes})
+        return sorted({episode.owner for episode in self._archive.present})
 
     async def scan(self, owner: str, after: int, limit: int) -> list[Change]:
         """The owner's next episodes, by id."""
         seqs, passages = self._archive.seqs, self._archive.passages
-        newer = [episode for episode in self._archive.episodes if episode.owner == owner and episode.id > after]
+        newer = [episode for episode in self._archive.present if episode.owner == owner and episode.id > after]
         return [Change(seqs[e.id], owner, e.id, e, passages[e.id]) for e in newer[: max(limit, 0)]]
 
     async def find(self, owner: str, uids: Sequence[str]) -> dict[str, int]:
@@ -209,6 +239,54 @@ class MemoryTransfer:
                 if number is not None and self._archive.episodes[number - 1].owner == owner:
                     found[uid] = number
         return found
+
+
+class MemoryForgetting:
+    """See the port `Forgetting`."""
+
+    def __init__(self, archive: MemoryArchive) -> None:
+        self._archive = archive
+
+    async def forget(self, owner: str, ids: Sequence[int]) -> list[Forgotten]:
+        """Remove episodes and everything that was made of them."""
+        wanted = set(ids)
+        found = [episode for episode in self._archive.present if episode.owner == owner and episode.id in wanted]
+        return [self._forget(episode) for episode in found]
+
+    async def chats(self, owner: str) -> list[str]:
+        """The names of all chats that the owner has had, sorted."""
+        return sorted({episode.chat for episode in self._archive.episodes if episode.owner == owner})
+
+    async def unfinished(self) -> list[Forgotten]:
+        """What was forgotten and not finished, by `seq`."""
+        return sorted(self._archive.unfinished.values(), key=lambda one: one.seq)
+
+    async def finish(self, forgotten: Sequence[Forgotten]) -> None:
+        """There are no files."""
+        for one in forgotten:
+            self._archive.unfinished.pop(one.episode_id, None)
+
+    def _forget(self, episode: Episode) -> Forgotten:
+        archive, owner, number = self._archive, episode.owner, episode.id
+        ords = tuple(passage.ord for passage in archive.passages[number])
+        archive.passages[number] = tuple(
+            Passage(owner, ord_, number, part, Span(0, 0)) for part, ord_ in enumerate(ords)
+        )
+        archive.gone.add(number)
+        archive.episodes[number - 1] = replace(episode, text="", speaker="", key=None, meta={})
+        archive.uids.pop(episode.uid, None)
+        archive.marks[owner, uid_mark(episode.uid)] = number
+        if episode.key is not None:
+            archive.delivered.pop((owner, episode.source, episode.key), None)
+            archive.marks[owner, delivery_mark(episode.source, episode.key)] = number
+        for reply in [reply for reply in archive.pending.values() if reply.episode_id == number]:
+            del archive.pending[reply.id]
+        for held in archive.models.values():
+            for ord_ in ords:
+                held.vectors.pop((owner, ord_), None)
+        gone = Forgotten(archive.change(number), owner, episode.chat, number, ords)
+        archive.unfinished[number] = gone
+        return gone
 
 
 class MemoryEmbeddings:
@@ -232,6 +310,12 @@ class MemoryEmbeddings:
         """The stored vectors of these passages."""
         vectors = self._models[model].vectors if model in self._models else {}
         return {int(number): vectors[owner, int(number)].copy() for number in ords if (owner, int(number)) in vectors}
+
+    async def remove(self, pairs: Sequence[tuple[str, int]]) -> None:
+        """Take out vectors, of every model."""
+        for held in self._models.values():
+            for owner, number in pairs:
+                held.vectors.pop((owner, int(number)), None)
 
     async def models(self) -> list[str]:
         """The names of the models that have vectors here, sorted."""

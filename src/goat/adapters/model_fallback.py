@@ -12,7 +12,8 @@ What is done after a failure, by its kind:
     everything else           the next model
 
 A reply is of one model alone. Once a piece of an answer was shown and that answer breaks off, no piece of another is
-shown: the next answer comes whole, as the text of the reply. If there is none, what was shown is the reply, with a note.
+shown: the next answer comes whole, as the text of the reply. If there is none, what was shown is the reply, with a
+note.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class FallbackModel:
         """Seconds until the next try: never less than the endpoint asks for, and spread."""
         if failure.fault not in {ModelFault.BUSY, ModelFault.DOWN}:
             return 0.0
-        growing = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
+        growing: float = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
         return (failure.retry_after or 0.0) + growing * (0.5 + self._jitter() / 2)
 
 
@@ -192,10 +193,7 @@ def _amended(request: ModelRequest, fault: ModelFault) -> ModelRequest | None:
 
 
 def _without_history(request: ModelRequest) -> ModelRequest | None:
-    """The request with the system message, the last two messages of the person, data and question, and what follows."""
-    messages = request.messages
-    asked = [place for place, message in enumerate(messages) if message.role == "user"][-2:]
-    first = 1 if messages and messages[0].role == "system" else 0
-    if not asked or asked[0] <= first:
+    """The request without the conversation so far; None when there is none."""
+    if not request.history:
         return None
-    return replace(request, messages=(*messages[:first], *messages[asked[0] :]))
+    return replace(request, messages=(*request.messages[:1], *request.messages[1 + request.history :]), history=0)

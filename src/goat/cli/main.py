@@ -15,12 +15,15 @@ from rich.console import Console
 from goat import __version__
 from goat.cli import exits
 from goat.cli.bench import bench
+from goat.cli.calibrate import calibrate
 from goat.cli.find import search
+from goat.cli.models import model, usage
 from goat.cli.running import Terminated
 from goat.cli.session import ConfigOption, HomeOption, OwnerOption
 from goat.cli.setup import setup
 from goat.cli.state import reindex, status
 from goat.cli.talk import ask, chat
+from goat.cli.when import when
 from goat.errors import GoatError
 
 app = typer.Typer(
@@ -30,9 +33,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (chat, ask, search, status, reindex, setup):
+for command in (chat, ask, search, status, reindex, setup, when, usage):
     app.command()(command)
 app.add_typer(bench)
+app.add_typer(model)
+app.add_typer(calibrate)
 
 
 def _version(wanted: bool) -> None:

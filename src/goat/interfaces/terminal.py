@@ -16,6 +16,8 @@ from rich.status import Status
 
 from goat.app import App
 from goat.errors import GoatError, MessageRefused
+from goat.interfaces.money import usage_line
+from goat.interfaces.wrapping import WordWrap
 from goat.records.episodes import Incoming
 from goat.records.turns import TurnResult
 
@@ -23,6 +25,7 @@ CHAT = "terminal"
 CHANNEL = "terminal"
 REPLACED = "(Characters that cannot be stored were replaced by \N{REPLACEMENT CHARACTER} in your message.)"
 INTERRUPTED = "(Interrupted. Your message is kept.)"
+BROKEN_OFF = "(That answer broke off. The whole one:)"
 
 
 class Terminal:
@@ -52,14 +55,23 @@ class Terminal:
         incoming = Incoming(self._owner, self._chat, text, self._app.backends.clock.now(), source=CHANNEL)
         with _Reply(self._out, self._err) as reply:
             result = await self._app.orchestrator.run(incoming, reply.write)
-            if not reply.started:
-                reply.write(result.text)
+            reply.settle(result.text)
         if result.altered:
             self._err.print(REPLACED, style="yellow")
+        self._tell_about(result)
         outbox = self._app.backends.outbox
         waiting = await outbox.pending(CHANNEL, self._owner, self._chat)
         await outbox.done([one.id for one in waiting if one.episode_id == result.answer.id])
         return result
+
+    def _tell_about(self, result: TurnResult) -> None:
+        """What is to be said about a reply, quietly below it; on a screen also what a model's reply used and cost."""
+        for note in result.notes:
+            self._err.print(
+                f"({note})", style="dim", markup=False, highlight=False, soft_wrap=not self._err.is_terminal
+            )
+        if result.record is not None and result.record.usage and self._err.is_terminal:
+            self._err.print(usage_line(result.record), style="dim", markup=False, highlight=False)
 
     async def converse(self, messages: AsyncIterator[str], interruptible: bool = False) -> bool:
         """Handle messages until there are no more; True when each got a reply. Blank ones are passed over.
@@ -85,10 +97,13 @@ class Terminal:
 
 
 class _Reply:
-    """A reply while it comes: a sign of work until its first piece, then the pieces as they are."""
+    """A reply while it comes: a sign of work until its first piece, then the pieces; on a screen in whole words."""
 
     def __init__(self, out: Console, err: Console) -> None:
         self._out = out
+        self._err = err
+        self._wrap = WordWrap(out.width) if out.is_terminal else None
+        self._shown = ""
         self._status = Status("thinking …", console=err, spinner="dots") if err.is_terminal else None
         self.started = False
 
@@ -101,14 +116,33 @@ class _Reply:
         """Print a piece of the reply."""
         self._stop_status()
         self.started = True
-        self._out.print(piece, end="", markup=False, highlight=False, soft_wrap=True)
+        self._shown += piece
+        self._print(self._wrap.feed(piece) if self._wrap else piece)
+
+    def settle(self, text: str) -> None:
+        """Show what of the reply's text was not shown yet: the rest, or all of it where the pieces led elsewhere."""
+        if not text.startswith(self._shown):
+            self._end_line()
+            self._err.print(BROKEN_OFF, style="dim")
+            self._shown = ""
+        self.write(text[len(self._shown) :])
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._out.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+
+    def _end_line(self) -> None:
+        if self._wrap:
+            self._print(self._wrap.close())
+            self._wrap = WordWrap(self._out.width)
+        self._out.print()
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop_status()
         if self.started:
-            self._out.print()
+            self._end_line()
 
     def _stop_status(self) -> None:
         if self._status:

@@ -159,9 +159,17 @@ class Archive:
             rows = await self._embed(changes)
             cursor = changes[-1].seq
             await self._embeddings.put(model, rows, cursor)
+            await self._embeddings.remove(_removed(changes))  # one that was being embedded while it was forgotten
             reach("vectors_kept")
             await self.follow_vectors()
             progress("meaning", cursor, head)
+
+    async def let_go(self, passages: Sequence[tuple[str, int]]) -> None:
+        """Take (owner, ord) pairs out of both indexes and their vectors out of the journal, wherever the followers
+        stand. Raises `BackendUnavailable`."""
+        await self.follow_words()
+        await self._embeddings.remove(passages)
+        await self._vectors.apply([], passages, await self._vectors.cursor())
 
     async def follow_vectors(self) -> None:
         """Bring the vector index to where the kept vectors are. Raises `BackendUnavailable`."""

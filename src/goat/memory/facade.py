@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from uuid import uuid4
 
+from goat.errors import MessageRefused
 from goat.memory.archive import Archive
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
@@ -79,7 +80,8 @@ class MemoryLayers:
     async def receive(self, incoming: Incoming) -> Received:
         """Commit a person's message before anything else is done with it.
 
-        Raises `BackendUnavailable` when the journal cannot take it: the front door then refuses it visibly.
+        Raises `BackendUnavailable` when the journal cannot take it: the front door then refuses it visibly, and
+        `MessageRefused` for the redelivery of a message that was forgotten.
         """
         text, altered = clean(incoming.text)
         episode = NewEpisode(
@@ -96,6 +98,8 @@ class MemoryLayers:
             passages=split_passages(text),
         )
         (appended,) = await self.archive.append([episode])
+        if appended.forgotten:
+            raise MessageRefused("This message was forgotten. Send it as a new one if it is to be kept again.")
         return Received(appended.episode, appended.duplicate, altered)
 
     async def answer(self, question: Episode, topic_id: str, reply: Reply, at: datetime) -> Appended:
@@ -121,9 +125,13 @@ class MemoryLayers:
         self.archive.follow_meaning()
         return appended
 
-    async def remember_exchange(self, question: Episode, answer: Episode) -> Layer[None]:
-        """Extend L2 by an exchange that ended."""
-        messages = [HistoryMessage(e.id, e.role, e.text, e.at) for e in (question, answer)]
+    async def remember_exchange(self, question: Episode, answer: Episode, evidence: str = "") -> Layer[None]:
+        """Extend L2 by an exchange that ended; `evidence` are lines on its tool calls, which only L2 holds."""
+        said = f"{evidence}\n\n{answer.text}" if evidence else answer.text
+        messages = [
+            HistoryMessage(question.id, question.role, question.text, question.at),
+            HistoryMessage(answer.id, answer.role, said, answer.at),
+        ]
         return await layer("L2", self._history.append(question.owner, question.chat, messages), None)
 
     async def prompt_layers(self, owner: str, chat: str, before: int) -> PromptLayers:

@@ -1,16 +1,20 @@
 """L2, the conversation: the newest messages of a chat in the order of its exchanges.
 
-The working store holds them; the journal is the truth. A list that does not end with the newest message that the
-journal knows is rebuilt from there, so losing the working store costs time and no words.
+The working store holds them; the journal is the truth. The list grows by a surplus before it is trimmed, so that the
+beginning of the prompt stays the same for several turns; the chat's first message stays in front of it. A list that
+does not end with the newest message that the journal knows is rebuilt from there, so losing the working store costs
+time and no words.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from goat.errors import BackendUnavailable
+from goat.failpoints import reach
 from goat.memory.keys import working_key
 from goat.ports.stores import Journal, WorkingStore
 from goat.records.episodes import Episode, Role
@@ -45,37 +49,52 @@ def in_exchange_order(episodes: Sequence[Episode], before: int) -> list[HistoryM
 
 
 class History:
-    """Reads and extends the conversation of a chat."""
+    """Reads and extends the conversation of a chat: the newest `max_messages`, and up to `trim_surplus` more."""
 
-    def __init__(self, store: WorkingStore, journal: Journal, max_messages: int) -> None:
+    def __init__(self, store: WorkingStore, journal: Journal, max_messages: int, trim_surplus: int) -> None:
         self._store = store
         self._journal = journal
         self._max_messages = max_messages
+        self._most = max_messages + trim_surplus
 
     async def read(self, owner: str, chat: str, before: int) -> list[HistoryMessage]:
-        """The newest messages whose exchange began before episode `before`, oldest first.
+        """The newest messages whose exchange began before episode `before`, oldest first, behind the chat's first one.
 
         Raises `BackendUnavailable` when neither the working store nor the journal can be read.
         """
         held = await self._held(owner, chat)
         newest = await self._journal.recent(owner, chat, 1, before)
         known = {message.episode_id for message in held}
-        if held and all(episode.id in known for episode in newest):
-            return held
-        return await self._rebuild(owner, chat, before)
+        if not held or any(episode.id not in known for episode in newest):
+            held = await self._rebuild(owner, chat, before)
+        return await self._behind_the_first(owner, chat, held)
 
     async def append(self, owner: str, chat: str, messages: Sequence[HistoryMessage]) -> None:
         """Add the messages of an exchange that ended. Raises `BackendUnavailable`."""
-        await self._store.append(working_key(owner, chat), [_dump(m) for m in messages], self._max_messages)
+        key = working_key(owner, chat)
+        length = await self._store.append(key, [_dump(m) for m in messages], self._most + len(messages))
+        reach("history_appended")
+        if length > self._most:
+            await self._store.append(key, [], self._max_messages)
+            reach("history_trimmed")
 
     async def _held(self, owner: str, chat: str) -> list[HistoryMessage]:
         try:
-            bodies = await self._store.tail(working_key(owner, chat), self._max_messages)
+            bodies = await self._store.tail(working_key(owner, chat), self._most)
         except BackendUnavailable:
             return []  # the journal has every word of it
         loaded = [_load(body) for body in bodies]
         messages = [message for message in loaded if message is not None]
         return messages if len(messages) == len(bodies) else []
+
+    async def _behind_the_first(self, owner: str, chat: str, messages: list[HistoryMessage]) -> list[HistoryMessage]:
+        if len(messages) < self._max_messages:
+            return messages  # nothing was trimmed yet
+        first = await self._journal.first(owner, chat)
+        if first is None or any(message.episode_id == first.id for message in messages):
+            return messages
+        pinned = HistoryMessage(first.id, first.role, first.text, first.at)
+        return [pinned, replace(messages[0], after_gap=True), *messages[1:]]
 
     async def _rebuild(self, owner: str, chat: str, before: int) -> list[HistoryMessage]:
         newest = await self._journal.recent(owner, chat, self._max_messages + 1)

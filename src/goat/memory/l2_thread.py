@@ -6,6 +6,7 @@ only when meaning and vocabulary both leave it.
 
 from __future__ import annotations
 
+import base64
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +16,13 @@ from importlib.resources import files
 import numpy as np
 
 from goat.records.memory import Activation, ArchivedTopic, Held, ThreadState
+from goat.records.search import Floats
 from goat.retrieval.query import distinct_terms
+from goat.retrieval.weights import weights_for
 from goat.settings.sections import ActivationSettings
+
+DEFAULT_ROW = "default"
+"""The bands of a model that nobody has measured."""
 
 STABLE_AFTER = 20
 """Turns after which a topic's centroid moves no slower."""
@@ -24,7 +30,10 @@ STABLE_AFTER = 20
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """Thresholds of one embedding model.
+    """Thresholds of one embedding model, for vectors as `place` gives them.
+
+    All vectors of a model share a direction that says nothing of what a text is about; `background` is what of it is
+    taken away before two are compared (Mu & Viswanath, "All-but-the-Top", 2018), empty where it was not measured.
 
     A cosine of at least `drift_warm` is the same thread; below `drift_cold`, with a lexical overlap below
     `lexical_low`, a new one; in between the thread moves. `topic_return_threshold` is the cosine that resumes an
@@ -36,6 +45,15 @@ class Bands:
     lexical_low: float
     enriching_sim: float
     topic_return_threshold: float
+    background: tuple[float, ...] = ()
+
+    def place(self, vector: Floats | None) -> tuple[float, ...]:
+        """An embedder's vector as the thread compares it, () for none."""
+        if vector is None:
+            return ()
+        if len(self.background) != len(vector):
+            return tuple(vector.tolist())
+        return tuple((vector - np.asarray(self.background, dtype=np.float32)).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +70,23 @@ def bands_for(model: str, overrides: ActivationSettings) -> Bands:
 
     Raises `SettingsError` when an override contradicts the row.
     """
-    rows = tomllib.loads(files("goat.memory").joinpath("data/threads.toml").read_text(encoding="utf-8"))
-    names = [name for name in rows if model.startswith(name)]
-    row = rows[max(names, key=len, default="default")]
-    return Bands(**overrides.thresholds(row, model))
+    thresholds = overrides.thresholds(_rows()[row_name(model) or DEFAULT_ROW], model)
+    return Bands(**thresholds, background=background_of(model))
+
+
+def background_of(model: str) -> tuple[float, ...]:
+    """The mean vector of everyday sentences as the model embeds them, () where it was not measured."""
+    packed = base64.b64decode(weights_for(model).background)
+    return tuple(np.frombuffer(packed, dtype="<f2").astype(float).tolist())
+
+
+def row_name(model: str) -> str | None:
+    """The name of the measured row that holds for an embedding model, None when nobody has measured it."""
+    return max((name for name in _rows() if name in model), key=len, default=None)
+
+
+def _rows() -> dict[str, dict[str, float]]:
+    return tomllib.loads(files("goat.memory").joinpath("data/threads.toml").read_text(encoding="utf-8"))
 
 
 def cosine(left: Sequence[float], right: Sequence[float]) -> float:
@@ -154,10 +185,32 @@ def _enter(thread: Activation, verdict: Verdict, vector: Sequence[float], at: da
 
 
 def hold(thread: Activation, held: Sequence[Held], query: str, episode_id: int, at: datetime) -> Activation | None:
-    """The thread with new results, None when it holds those of a newer message already."""
+    """The thread with new results, None when it holds those of a newer message already.
+
+    Held episodes that are newer than the message stay in front: a search for it could not find them.
+    """
     if episode_id < thread.held_for:
         return None
-    return replace(thread, held=tuple(held), held_query=query, held_for=episode_id, held_at=at)
+    found = {one.episode_id for one in held}
+    newer = [one for one in thread.held if one.episode_id > episode_id and one.episode_id not in found]
+    return replace(thread, held=(*newer, *held), held_query=query, held_for=episode_id, held_at=at)
+
+
+def refreshed(
+    thread: Activation, topic_id: str, query: str, held: Sequence[Held], written: int, at: datetime
+) -> Activation | None:
+    """The thread after a text was stored on it as the episode `written`; None when it is on another topic by now.
+
+    `held` are new results for `query`. Where another search has answered a later message meanwhile, its results stay
+    and only the written episode joins them.
+    """
+    if thread.topic_id != topic_id:
+        return None
+    if thread.held_query in ("", query):
+        return replace(thread, held=tuple(held), held_query=query, held_at=at)
+    joining = [one for one in held if one.episode_id == written]
+    others = [one for one in thread.held if one.episode_id != written]
+    return replace(thread, held=(*joining, *others))
 
 
 def is_fresh(thread: Activation, now: datetime, fresh_seconds: float) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Protocol
 
 from goat.records.episodes import Episode, Outgoing
 from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
+from goat.records.tools import Question, Verdict
 
 
 class Outbox(Protocol):
@@ -64,4 +66,40 @@ class HistoryWriter(Protocol):
 
     def value(self, value: ArchivedFact | ArchivedIdentity) -> None:
         """Write a fact or an identity text."""
+        ...
+
+
+class Asker(Protocol):
+    """Asks a person whether a call may run."""
+
+    def reaches(self, owner: str, chat: str) -> bool:
+        """Whether it can put a question to this owner in this chat now."""
+        ...
+
+    async def ask(self, question: Question) -> bool:
+        """Show the question and wait for the answer; True is a yes. It is cancelled when the question expires."""
+        ...
+
+    async def settled(self, question: Question, verdict: Verdict) -> None:
+        """Show how the question ended; called after the verdict is kept, never before."""
+        ...
+
+
+class Approvals(Protocol):
+    """The journal of what was asked and answered. Raises `BackendUnavailable`."""
+
+    async def open(self, question: Question) -> Question:
+        """Keep a question; it comes back with its id."""
+        ...
+
+    async def close(self, id: int, verdict: Verdict, at: datetime) -> bool:
+        """Keep how it ended. The first verdict stands: False when there was one, or no such question."""
+        ...
+
+    async def granted(self, owner: str, tool: str) -> bool:
+        """Whether the owner said yes to a question that covers later calls of this tool."""
+        ...
+
+    async def waiting(self) -> list[Question]:
+        """Questions without a verdict, oldest first."""
         ...

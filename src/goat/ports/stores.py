@@ -113,6 +113,10 @@ class Forgetting(Protocol):
         """
         ...
 
+    async def chats(self, owner: str) -> list[str]:
+        """The names of all chats that the owner has had, sorted."""
+        ...
+
     async def unfinished(self) -> list[Forgotten]:
         """The episodes of all owners that were forgotten and not finished, by `seq`."""
         ...

@@ -48,12 +48,14 @@ class Versioned:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """One message of L2, the conversation as it is shown to the model."""
+    """One message of L2, the conversation as it is shown to the model. `after_gap` says that messages right before it
+    are left out."""
 
     episode_id: int
     role: Role
     text: str
     at: datetime
+    after_gap: bool = False
 
 
 class ThreadState(StrEnum):

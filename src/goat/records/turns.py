@@ -15,7 +15,8 @@ from goat.records.usage import Usage
 class TurnRecord:
     """One turn as it was: counts and times, never the words that were said. Times are milliseconds.
 
-    `prompt_tokens` is the estimate that the budget was kept with, `usage` what the model's endpoint counted.
+    `prompt_tokens` is the estimate that the budget was kept with, `usage` what the model's endpoint counted. `late` are
+    those of the `lost` that the deadline of the reflex cut.
     """
 
     at: datetime
@@ -35,6 +36,7 @@ class TurnRecord:
     model: str
     lost: tuple[str, ...] = ()
     cut_by_deadline: bool = False
+    late: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     failed_calls: int = 0
 

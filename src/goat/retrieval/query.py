@@ -14,7 +14,6 @@ from goat.retrieval.times import windows_of
 from goat.retrieval.when import Window
 from goat.retrieval.words import Kind, tokens
 
-
 SHORTEST_KEY = 4
 """Characters of a key; a shorter number is a count or an hour as often as it is a name."""
 

@@ -155,7 +155,7 @@ def _split(name: str) -> tuple[Provider, str]:
     listed = [*known, *(model for row in known.values() for model in row.models)]
     raise SettingsError(
         [
-            f"{name!r} is no model that GOAT knows{nearest(name, listed)} Write provider/model with one of the "
+            f"{name!r} is no model that GOAT knows{nearest(name, listed) or '.'} Write provider/model with one of the "
             f"providers {', '.join(known)}"
         ]
     )

@@ -8,12 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from goat.adapters.embedder_hashing import HashingEmbedder
-from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryJournal, MemoryOutbox, MemoryTransfer
+from goat.adapters.journal_memory import (
+    MemoryArchive,
+    MemoryEmbeddings,
+    MemoryForgetting,
+    MemoryJournal,
+    MemoryOutbox,
+    MemoryTransfer,
+)
 from goat.adapters.lexical_memory import MemoryLexicalIndex
 from goat.adapters.locks_local import LocalLocks
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.steps_plain import PlainSteps
 from goat.adapters.tokens_estimate import EstimatedTokens
+from goat.adapters.usage_memory import MemoryUsageLog
 from goat.adapters.vector_memory import MemoryVectorIndex
 from goat.adapters.working_memory import MemoryWorkingStore
 from goat.app import App, Backends, assemble
@@ -35,6 +43,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
             journal=MemoryJournal(archive, clock),
             embeddings=MemoryEmbeddings(archive),
             transfer=MemoryTransfer(archive),
+            forgetting=MemoryForgetting(archive),
             outbox=MemoryOutbox(archive),
             lexical=MemoryLexicalIndex(),
             vectors=MemoryVectorIndex(),
@@ -43,6 +52,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
             embedder=embedder,
             tokens=EstimatedTokens(),
             model=ScriptedModel(),
+            usage=MemoryUsageLog(),
             steps=PlainSteps(),
             locks=LocalLocks(),
             clock=clock,

@@ -127,16 +127,14 @@ def tool(
     return _defined(function, name, description, options)
 
 
-def _defined(
-    function: Callable[..., Any], name: str, description: str, options: Mapping[str, Any]
-) -> ToolDefinition:
+def _defined(function: Callable[..., Any], name: str, description: str, options: Mapping[str, Any]) -> ToolDefinition:
     name = name or getattr(function, "__name__", "")
     about, described = _docstring(inspect.getdoc(function) or "")
     hints = _hints(function, name)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name, inspect.Parameter.empty)
-        if hint is ToolContext or parameter.name == "self":
+        if hint is ToolContext or parameter.name in {"self", "chat_id"}:
             continue
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
             raise ValueError(f"the tool {name} cannot take {parameter}: each parameter needs a name and a type")
@@ -145,7 +143,9 @@ def _defined(
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hint, default)
     try:
-        model = create_model(name or "tool", __config__=ConfigDict(extra="forbid"), **fields)
+        model = create_model(
+            name or "tool", __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields
+        )
         schema = _plain_schema(model.model_json_schema())
     except PydanticUserError as refused:
         raise ValueError(f"the tool {name} has a parameter of a type that no JSON can carry: {refused}") from refused

@@ -17,11 +17,15 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from goat.ports.models import TokenCounter
+from goat.records.episodes import Role
 from goat.records.memory import HistoryMessage
-from goat.settings.sections import AitsSettings, RetrievalBudgetSettings
+from goat.retrieval.words import UNSPACED
+from goat.settings.sections import AitsSettings
 
 WORD = re.compile(r"[^\W_]+")
+WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 CUT_MARK = " […]"
+SEPARATORS = ",;，、；"
 CONSIDERED = 4000
 """Characters of a message that the formula looks at; what a person asks stands at its beginning."""
 PIN_SHARE = 4
@@ -51,15 +55,21 @@ def _folded_words(text: str) -> str:
     return f" {' '.join(WORD.findall(plain))} "
 
 
+def _cue(text: str) -> str:
+    """A cue as it is looked for: whole words, but any place inside a text of a script without spaces."""
+    folded = _folded_words(text)
+    return folded.strip() if WITHOUT_SPACES.search(folded) else folded
+
+
 class Aits:
     """The budget formula with its cue lists."""
 
     def __init__(self, settings: AitsSettings) -> None:
         self._settings = settings
         cues = tomllib.loads(files("goat.turn").joinpath("data/cues.toml").read_text(encoding="utf-8"))
-        self._first = sorted({_folded_words(cue) for cue in cues["first"]}, key=len, reverse=True)
-        self._second = {_folded_words(cue) for cue in cues["second"]}
-        self._connectors = {_folded_words(word) for word in cues["connectors"]}
+        self._first = sorted({_cue(cue) for cue in cues["first"]}, key=len, reverse=True)
+        self._second = {_cue(cue) for cue in cues["second"]}
+        self._connectors = {_cue(word) for word in cues["connectors"]}
 
     def budget(self, text: str) -> Budget:
         """The budget for a message, in tokens."""
@@ -69,7 +79,7 @@ class Aits:
         confidence = min(0.8 + 0.1 * (first - 1), 1.0) if first else 0.0
         if not first and any(cue in head for cue in self._second):
             confidence = 0.5
-        joints = sum(head.count(word) for word in self._connectors) + text.count(",") + text.count(";")
+        joints = sum(head.count(word) for word in self._connectors) + sum(map(text.count, SEPARATORS))
         complexity = 0.7 * min(len(text) / 200, 1.0) + 0.3 * min(joints / 3, 1.0)
         one = self._settings
         tokens = one.budget_base + one.confidence_multiplier * confidence + one.complexity_max_bonus * complexity
@@ -85,16 +95,16 @@ class Aits:
         return count
 
 
-def split(budget: int, mandatory: int, recalled_wanted: int, settings: RetrievalBudgetSettings) -> Shares:
+def split(budget: int, mandatory: int, recalled_wanted: int, guaranteed: int, floor: int) -> Shares:
     """Divide what the mandatory blocks leave: L3's guarantee first, then L2, never below its floor while there is room.
 
     `recalled_wanted` is what all recalled episodes would cost: a guarantee beyond it would be wasted.
     """
     available = max(budget - mandatory, 0)
-    guarantee = min(settings.l3_min_guarantee_tokens, recalled_wanted, available)
+    guarantee = min(guaranteed, recalled_wanted, available)
     history = available - guarantee
-    if history < settings.l2_floor_tokens:
-        history = min(settings.l2_floor_tokens, available)
+    if history < floor:
+        history = min(floor, available)
     return Shares(history=history, recalled=available - history)
 
 
@@ -112,25 +122,37 @@ def clip(text: str, tokens: int, counter: TokenCounter) -> str:
     return text[:low] + CUT_MARK if low else ""
 
 
-def fit_history(messages: Sequence[HistoryMessage], tokens: int, counter: TokenCounter) -> list[HistoryMessage]:
-    """The newest messages that fit, oldest first.
+def fit_history(
+    messages: Sequence[HistoryMessage], tokens: int, counter: TokenCounter, overhead: int = 0
+) -> list[HistoryMessage]:
+    """The newest messages that fit, oldest first; each costs `overhead` beside its text.
 
     The newest exchange is always there, cut where it must be; the first message stays while it is short and what
-    is left pays for it.
+    is left pays for it. What is left out in between is left out in steps of two exchanges, so that the beginning stays
+    the same for some turns, and the message after it is marked.
     """
     if not messages or tokens <= 0:
         return []
-    newest = list(messages[-2:])
-    kept = [replace(m, text=clip(m.text, tokens // len(newest), counter)) for m in newest]
-    spent = sum(counter.count(message.text) for message in kept)
+    newest = messages[-2:]
+    kept = [replace(m, text=clip(m.text, tokens // len(newest) - overhead, counter)) for m in newest]
+    spent = sum(counter.count(message.text) + overhead for message in kept)
     older = list(messages[:-2])
     pinned: list[HistoryMessage] = []
-    if older and (cost := counter.count(older[0].text)) * PIN_SHARE < tokens and spent + cost <= tokens:
+    if older and (cost := counter.count(older[0].text) + overhead) * PIN_SHARE < tokens and spent + cost <= tokens:
         pinned = [older.pop(0)]
         spent += cost
-    for message in reversed(older):
-        spent += counter.count(message.text)
-        if spent > tokens:
-            break
-        kept.insert(0, message)
-    return pinned + kept
+    start = len(older)
+    while start and (spent := spent + counter.count(older[start - 1].text) + overhead) <= tokens:
+        start -= 1
+    if start:
+        start = _steady_start(older, start)
+        kept = [*older[start:], *kept]
+        kept[0] = replace(kept[0], after_gap=True)
+        return pinned + kept
+    return pinned + older + kept
+
+
+def _steady_start(messages: Sequence[HistoryMessage], earliest: int) -> int:
+    """The first message from `earliest` on that opens an odd-numbered exchange, `earliest` itself without one."""
+    opening = [place for place, message in enumerate(messages) if message.role is Role.USER]
+    return next((place for place in opening[::2] if place >= earliest), earliest)

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from goat.errors import MessageRefused, ModelError
 from goat.failpoints import reach
+from goat.memory.enriching import Enriching
 from goat.memory.facade import MemoryLayers, PromptLayers, Received
 from goat.memory.l2_thread import Bands, Verdict, advance, classify, is_fresh
 from goat.ports.run import Clock, Observer
@@ -18,9 +19,11 @@ from goat.records.episodes import Episode, Incoming, Role
 from goat.records.memory import Activation, ThreadState
 from goat.records.models import ModelRequest, Reply
 from goat.records.search import Floats, Lost, Recalled, Where
+from goat.records.tools import ToolProgress
 from goat.records.turns import TurnRecord, TurnResult
 from goat.retrieval.query import Query
 from goat.settings import Settings
+from goat.tools.limits import LoopOutcome
 from goat.tools.loop import ToolLoop
 from goat.turn.budget import Aits, Budget
 from goat.turn.lanes import Lanes
@@ -29,6 +32,7 @@ from goat.turn.prompt import Material, Prompt, PromptBuilder
 from goat.turn.reflex import Reflex
 
 T = TypeVar("T")
+OnTool = Callable[[ToolProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Orchestrator:
         bands: Bands,
         reflex: Reflex,
         prefetch: Prefetch,
+        enriching: Enriching,
         prompts: PromptBuilder,
         loop: ToolLoop,
         lanes: Lanes,
@@ -80,6 +85,7 @@ class Orchestrator:
         self._bands = bands
         self._reflex = reflex
         self._prefetch = prefetch
+        self._enriching = enriching
         self._prompts = prompts
         self._loop = loop
         self._lanes = lanes
@@ -87,8 +93,12 @@ class Orchestrator:
         self._observer = observer
         self._aits = Aits(settings.aits)
 
-    async def run(self, incoming: Incoming, on_text: Callable[[str], None] | None = None) -> TurnResult:
-        """Archive the message, answer it and archive the reply. `on_text` gets the reply in pieces as it comes.
+    async def run(
+        self, incoming: Incoming, on_text: Callable[[str], None] | None = None, on_tool: OnTool | None = None
+    ) -> TurnResult:
+        """Archive the message, answer it and archive the reply.
+
+        `on_text` gets the reply in pieces as it comes, `on_tool` each tool call as it begins and ends.
 
         Raises `MessageRefused` for an empty message, `BackendUnavailable` when the journal cannot be written and
         `ModelError` when the model gives no answer; in the last case the message is kept.
@@ -100,7 +110,7 @@ class Orchestrator:
         async with self._lanes.turn(incoming.owner, incoming.chat):
             if received.duplicate and (answered := await self._answered(received)):
                 return answered
-            return await self._turn(received, watch, on_text)
+            return await self._turn(received, watch, on_text, on_tool)
 
     async def _answered(self, received: Received) -> TurnResult | None:
         """The result of a message that was delivered before and answered then."""
@@ -111,11 +121,13 @@ class Orchestrator:
             return None
         return TurnResult(answers[-1].text, question, answers[-1], (), None, received.altered)
 
-    async def _turn(self, received: Received, watch: _Watch, on_text: Callable[[str], None] | None) -> TurnResult:
+    async def _turn(
+        self, received: Received, watch: _Watch, on_text: Callable[[str], None] | None, on_tool: OnTool | None
+    ) -> TurnResult:
         question = received.episode
         owner, chat = question.owner, question.chat
         thread, vector = await watch.stage("activate", self._activate(question))
-        verdict = classify(thread, question.text, _floats(vector), self._bands, lambda: uuid4().hex)
+        verdict = classify(thread, question.text, self._bands.place(vector), self._bands, lambda: uuid4().hex)
         reach("classified")
         query = self._query(question, vector, verdict, thread)
         layers, served = await asyncio.gather(
@@ -123,15 +135,17 @@ class Orchestrator:
             watch.stage("recall", self._serve(query, verdict, thread)),
         )
         budget = self._aits.budget(question.text)
-        prompt = await watch.stage("assemble", self._assemble(question, layers, served, budget))
-        reply = await watch.stage("model", self._call(question, prompt, on_text))
+        prompt = await watch.stage("assemble", self._assemble(query, layers, served, budget))
+        outcome = await watch.stage("model", self._call(question, prompt, on_text, on_tool))
+        reply = outcome.reply
         answer = await watch.stage("commit", self._commit(question, verdict, reply))
-        after = await watch.stage("follow", self._follow(question, answer, verdict, vector))
-        self._prefetch.start(Prefetched(query, question.id, verdict.state))
+        after = await watch.stage("follow", self._follow(question, answer, verdict, vector, outcome.evidence))
+        await watch.stage("enrich", self._enriching.settle(owner, chat))
+        self._prefetch.start(Prefetched(query, question.id, verdict.state, verdict.resumed is not None))
         lost = (*layers.lost, *served.lost, *after)
         record = self._record(question, verdict, served, budget, prompt, reply, lost, watch)
         self._observer.turn(record)
-        return TurnResult(reply.text, question, answer, prompt.shown, record, received.altered)
+        return TurnResult(reply.text, question, answer, prompt.shown, record, received.altered, reply.notes)
 
     async def _activate(self, question: Episode) -> tuple[Activation, Floats | None]:
         thread, vector = await asyncio.gather(
@@ -169,27 +183,38 @@ class Orchestrator:
         lost = (held.lost,) if held.lost else ()
         return Served(tuple(held.value), thread.held_query, "held" if held.value else "nothing", lost)
 
-    async def _assemble(self, question: Episode, layers: PromptLayers, served: Served, budget: Budget) -> Prompt:
+    async def _assemble(self, query: Query, layers: PromptLayers, served: Served, budget: Budget) -> Prompt:
         material = Material(
-            text=question.text,
+            text=query.text,
             identity=layers.identity,
             facts=layers.facts,
             history=layers.history,
             recalled=served.results,
-            partners=await self._memory.partners(question.owner, served.results),
+            partners=await self._memory.partners(query.owner, served.results),
             recalled_for=served.query,
             now=self._clock.now(),
             zone=self._clock.zone(),
+            names_a_time=bool(query.windows),
         )
         return self._prompts.build(material, budget.tokens)
 
-    async def _call(self, question: Episode, prompt: Prompt, on_text: Callable[[str], None] | None) -> Reply:
+    async def _call(
+        self, question: Episode, prompt: Prompt, on_text: Callable[[str], None] | None, on_tool: OnTool | None
+    ) -> LoopOutcome:
         reach("model_call")
         seconds = self._settings.turn.timeout_seconds
-        request = ModelRequest(prompt.messages, (), question.text, prompt.shown, question.chat)
+        request = ModelRequest(
+            messages=prompt.messages,
+            question=question.text,
+            recalled=prompt.shown,
+            chat=question.chat,
+            owner=question.owner,
+            exchange_id=question.exchange_id,
+            history=prompt.history,
+        )
         try:
             async with asyncio.timeout(seconds):
-                return await self._loop.run(request, on_text)
+                return await self._loop.run(request, on_text, on_tool)
         except TimeoutError as late:
             remedy = "The message is kept; ask again, or raise [turn] timeout_seconds."
             raise ModelError("chosen", f"the turn took longer than {seconds:g} seconds", remedy) from late
@@ -201,7 +226,7 @@ class Orchestrator:
         return appended.episode
 
     async def _follow(
-        self, question: Episode, answer: Episode, verdict: Verdict, vector: Floats | None
+        self, question: Episode, answer: Episode, verdict: Verdict, vector: Floats | None, evidence: str
     ) -> tuple[Lost, ...]:
         """Bring L2 and the thread after the committed reply; both are rebuilt from the journal where they are lost."""
         one = self._settings.activation
@@ -211,14 +236,14 @@ class Orchestrator:
                 thread,
                 verdict,
                 question.text,
-                _floats(vector),
+                self._bands.place(vector),
                 self._clock.now(),
                 one.lexical_window,
                 one.topic_archive_max,
             )
 
         history, thread = await asyncio.gather(
-            self._memory.remember_exchange(question, answer),
+            self._memory.remember_exchange(question, answer, evidence),
             self._memory.change_thread(question.owner, question.chat, rule),
         )
         reach("followers_written")
@@ -253,8 +278,7 @@ class Orchestrator:
             model=reply.model,
             lost=tuple(one.what for one in lost),
             cut_by_deadline=any("deadline" in one.reason for one in lost),
+            late=tuple(one.what for one in lost if "deadline" in one.reason),
+            usage=reply.usage,
+            failed_calls=reply.failed_calls,
         )
-
-
-def _floats(vector: Floats | None) -> tuple[float, ...]:
-    return () if vector is None else tuple(vector.tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goat.background import Background
 from goat.failpoints import reach
@@ -11,17 +11,29 @@ from goat.memory.l2_thread import hold
 from goat.ports.run import Clock, Observer
 from goat.records.memory import Activation, Held, ThreadState
 from goat.records.turns import PrefetchRecord
-from goat.retrieval.pipeline import COLD, DRIFT
+from goat.retrieval.pipeline import COLD, DRIFT, Recipe
 from goat.retrieval.query import Query
+
+TOPIC_RETURN = Recipe("topic return", tuple(dict.fromkeys((*COLD.groups, *DRIFT.groups))))
+"""A topic that returns is searched with every mechanism, its own earlier words included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefetched:
-    """For which message a search runs: its query, its episode id and the state of its turn."""
+    """For which message a search runs: its query, its episode id, the state of its turn and whether a topic returned
+    with it."""
 
     query: Query
     episode_id: int
     state: ThreadState
+    topic_returned: bool = False
+
+    @property
+    def recipe(self) -> Recipe:
+        """The mechanisms that look: all of them for a new topic, the topic's own and everywhere along a thread."""
+        if self.topic_returned:
+            return TOPIC_RETURN
+        return COLD if self.state is ThreadState.COLD else DRIFT
 
 
 class Prefetch:
@@ -34,12 +46,14 @@ class Prefetch:
         observer: Observer,
         clock: Clock,
         least_relevance: float,
+        max_results: int,
     ) -> None:
         self._memory = memory
         self._background = background
         self._observer = observer
         self._clock = clock
         self._least_relevance = least_relevance
+        self._max_results = max_results
 
     def start(self, wanted: Prefetched) -> None:
         """Search in the background. No time limit: it ends by itself or at shutdown."""
@@ -48,7 +62,7 @@ class Prefetch:
     async def _run(self, wanted: Prefetched) -> None:
         query = wanted.query
         began = self._clock.monotonic()
-        recipe = COLD if wanted.state is ThreadState.COLD else DRIFT
+        recipe = replace(wanted.recipe, limit=self._max_results)
         found = await self._memory.recall(query, recipe, self._least_relevance)
         held = [Held(result.episode.id, result.relevance) for result in found.results]
         now = self._clock.now()
@@ -58,6 +72,7 @@ class Prefetch:
             return hold(thread, held, query.text, wanted.episode_id, now)
 
         saved = await self._memory.change_thread(query.owner, query.chat, keep)
+        reach("prefetch_saved")
         lost = tuple(one.what for one in (*found.lost, saved.lost) if one)
         took = (self._clock.monotonic() - began) * 1000
         self._observer.prefetch(

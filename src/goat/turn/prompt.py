@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
+from itertools import pairwise
 
 from goat.ports.models import TokenCounter
 from goat.records.episodes import Episode, Role
@@ -23,13 +24,18 @@ from goat.records.search import Recalled
 from goat.settings.sections import RetrievalBudgetSettings
 from goat.turn.budget import clip, fit_history, split
 
+LEFT_OUT = "[earlier messages are left out here]\n"
+
 MESSAGE_OVERHEAD = 4
 """Tokens that a chat message costs beside its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`."""
+    """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`.
+
+    `names_a_time` says that the message asks for a time, so that more of what was said then is shown.
+    """
 
     text: str
     identity: str
@@ -40,6 +46,7 @@ class Material:
     recalled_for: str
     now: datetime
     zone: tzinfo
+    names_a_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,11 @@ class Prompt:
     messages: tuple[ChatMessage, ...]
     shown: tuple[Recalled, ...]
     layer_tokens: Mapping[str, int]
+
+    @property
+    def history(self) -> int:
+        """How many of the messages, behind the first, are the conversation so far."""
+        return len(self.messages) - 3
 
     @property
     def tokens(self) -> int:
@@ -73,20 +85,25 @@ class PromptBuilder:
         """The prompt for a message. No part exceeds its share; what is too long is cut with a mark.
 
         The message itself comes first: it may use up to half of the hard cap, and memory gets what is left of the
-        budget, but never less than L3's guarantee and L2's floor.
+        budget, but never less than L3's guarantee and L2's floor. A named time with results widens the guarantee, and
+        the budget with it, up to the hard cap.
         """
+        shares = self._shares
+        guaranteed = shares.l3_min_guarantee_tokens
+        if material.names_a_time and material.recalled:
+            guaranteed = max(guaranteed, shares.temporal_l3_guarantee_tokens)
+            budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
         text = clip(material.text, self._hard_cap // 2, self._counter)
         system = clip(self._system(material), self._hard_cap // 4, self._counter)
         opening = self._opening(material)
         cost = {"message": self._cost(text), "system": self._cost(system), "data": self._cost(opening)}
-        floor = self._shares.l3_min_guarantee_tokens + self._shares.l2_floor_tokens
-        available = max(budget - sum(cost.values()), floor)
+        available = max(budget - sum(cost.values()), shares.l3_min_guarantee_tokens + shares.l2_floor_tokens)
         blocks = [_block(number, result, material) for number, result in enumerate(material.recalled, start=1)]
         wanted = sum(self._counter.count(block) for block in blocks)
-        shares = split(available, 0, wanted, self._shares)
-        history = self._history(fit_history(material.history, shares.history, self._counter), material.zone)
+        share = split(available, 0, wanted, guaranteed, shares.l2_floor_tokens)
+        history = self._history(material, share.history)
         cost["L2"] = sum(self._cost(message.content) for message in history)
-        packed = self._pack(blocks, max(available - cost["L2"], shares.recalled))
+        packed = self._pack(blocks, available - cost["L2"])
         cost["L3"] = self._counter.count("\n".join(packed))
         data = ChatMessage("user", "\n".join([opening, *packed]))
         messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
@@ -105,22 +122,31 @@ class PromptBuilder:
     def _opening(self, material: Material) -> str:
         local = material.now.astimezone(material.zone)
         lines = [f"Current time: {local:%A, %Y-%m-%d %H:%M} ({_zone_name(local)})"]
+        if material.history:
+            lines.append(f"Last message: {_age(material.now - material.history[-1].at)}")
         if material.recalled:
             asked = " ".join(material.recalled_for.split())
             lines += ["", self._header, f'Found for: "{clip(asked, 60, self._counter)}"']
         return "\n".join(lines)
 
-    def _history(self, messages: Sequence[HistoryMessage], zone: tzinfo) -> tuple[ChatMessage, ...]:
-        shown: list[ChatMessage] = []
-        before: datetime | None = None
-        for message in messages:
-            gap = before is None or message.at - before >= self._gap
-            stamp = f"[{_stamp(message.at, zone)}]\n" if gap else ""
-            if message.role is Role.USER:
-                shown.append(ChatMessage("user", stamp + message.text))
-            else:
+    def _history(self, material: Material, tokens: int) -> tuple[ChatMessage, ...]:
+        """The conversation within `tokens`, marks of time and of what was left out included."""
+        said = material.history
+        pauses = {one.episode_id for before, one in pairwise(said) if one.at - before.at >= self._gap}
+        mark_cost = self._counter.count(f"{LEFT_OUT}[{_stamp(material.now, material.zone)}]\n")
+        reserve = min((len(pauses) + 2) * mark_cost, tokens // 2)
+        kept = fit_history(said, tokens - reserve, self._counter, MESSAGE_OVERHEAD)
+        shown = []
+        left_out, dated = False, True
+        for message in kept:
+            left_out |= message.after_gap
+            dated |= message.after_gap or message.episode_id in pauses
+            if message.role is Role.ASSISTANT:  # marks in its own words would be imitated
                 shown.append(ChatMessage("assistant", message.text))
-            before = message.at
+                continue
+            date = f"[{_stamp(message.at, material.zone)}]\n" if dated else ""
+            shown.append(ChatMessage("user", (LEFT_OUT if left_out else "") + date + message.text))
+            left_out = dated = False
         return tuple(shown)
 
     def _pack(self, blocks: Sequence[str], tokens: int) -> list[str]:
@@ -155,6 +181,16 @@ def _who(episode: Episode) -> str:
 
 def _stamp(at: datetime, zone: tzinfo) -> str:
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def _age(passed: timedelta) -> str:
+    """How long ago in words. Only the data message says it: in the conversation it would change the bytes each turn."""
+    seconds = max(passed.total_seconds(), 0.0)
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
 
 
 def _zone_name(local: datetime) -> str:

@@ -72,6 +72,7 @@ def styles(text: str, entities: tuple[TextEntity, ...]) -> Iterator[tuple[str, f
 
 @unhurried
 @given(ANYTHING, st.sampled_from([1, 2, 7, 40, 4096]))
+@example("| a | b |\n|---|---|\na\t| a | b |", 2)
 def test_every_message_of_any_text_is_taken_and_shown_as_it_is(shown: Shown, source: str, limit: int) -> None:
     for chunk in render(source, limit):
         if chunk.document is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goat.adapters.database import Database
+from goat.adapters.journal.approvals import SqlApprovals
 from goat.adapters.journal.embeddings import SqlEmbeddings
 from goat.adapters.journal.episodes import SqlJournal
 from goat.adapters.journal.forgetting import SqlForgetting
@@ -13,7 +14,7 @@ from goat.adapters.journal.outbox import SqlOutbox
 from goat.adapters.journal.transfer import SqlTransfer
 from goat.ports.run import Clock
 
-__all__ = ["SqlEmbeddings", "SqlForgetting", "SqlJournal", "SqlOutbox", "SqlTransfer", "journal_database"]
+__all__ = ["SqlApprovals", "SqlEmbeddings", "SqlForgetting", "SqlJournal", "SqlOutbox", "SqlTransfer", "journal_database"]
 
 
 def journal_database(home: Path, clock: Clock, *, busy_timeout: float = 5.0) -> Database:

@@ -5,9 +5,10 @@ The number of statements does not grow with the number of episodes, only with th
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -87,7 +88,7 @@ class Append:
         self._find_delivered(episodes)
         self._find_named(episodes)
         self._find_forgotten(episodes)
-        placed = [self._place(new) for new in episodes]
+        placed = [self._place(new, uid) for new, uid in zip(episodes, _new_uids(len(episodes)), strict=True)]
         self._add([place for place, duplicate in placed if not duplicate])
         appended = [Appended(_stored(place), duplicate, place.forgotten) for place, duplicate in placed]
         if outgoing and not appended[-1].duplicate:
@@ -135,9 +136,9 @@ class Append:
                 for row in self._connection.execute(_FORGOTTEN, mine):
                     self._forgotten[name, row.mark] = row.episode_id
 
-    def _place(self, new: NewEpisode) -> tuple[_Place, bool]:
+    def _place(self, new: NewEpisode, new_uid: str) -> tuple[_Place, bool]:
         """Where the episode stands or will stand, and whether that place was taken already."""
-        uid = new.uid or uuid.uuid4().hex
+        uid = new.uid or new_uid
         there = self._by_uid.get(uid)
         if there is not None and there.owner != new.owner:
             uid = own_uid(new.owner, uid)
@@ -227,6 +228,12 @@ def _marks(new: NewEpisode) -> list[str]:
     """By what the episode would be recognised if it was forgotten; nothing for one that comes from no delivery."""
     named = [uid_mark(uid) for uid in (new.uid, own_uid(new.owner, new.uid))] if new.uid else []
     return named if new.key is None else [*named, delivery_mark(new.source, new.key)]
+
+
+def _new_uids(count: int) -> Iterator[str]:
+    """Random UUIDs (RFC 9562, version 4) as 32 letters, from one call to the system's source of chance."""
+    chance = os.urandom(16 * count)
+    return (uuid.UUID(bytes=chance[start : start + 16], version=4).hex for start in range(0, len(chance), 16))
 
 
 def _stored(place: _Place) -> Episode:

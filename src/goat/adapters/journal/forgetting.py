@@ -19,7 +19,6 @@ from goat.records.episodes import Forgotten
 
 PORT = "Forgetting"
 
-_IDS = bindparam("ids", expanding=True)
 _FOUND = (
     select(
         episode.c.id,
@@ -32,7 +31,7 @@ _FOUND = (
     )
     .join(chat, chat.c.id == episode.c.chat_id)
     .join(owner, owner.c.id == chat.c.owner_id)
-    .where(owner.c.name == bindparam("owner"), episode.c.id.in_(_IDS))
+    .where(owner.c.name == bindparam("owner"), episode.c.id.in_(bindparam("ids", expanding=True)))
     .order_by(episode.c.id)
 )
 _ORDS = (
@@ -51,6 +50,7 @@ _UNFINISHED = (
     .join(chat, chat.c.id == unfinished.c.chat_id)
     .order_by(tombstone.c.seq)
 )
+_CHATS = select(chat.c.name).join(owner, owner.c.id == chat.c.owner_id).where(owner.c.name == bindparam("owner"))
 _MARK = upsert(forgotten).on_conflict_do_nothing()
 
 
@@ -67,6 +67,10 @@ class SqlForgetting:
         gone = await self._db.write(lambda connection: _forget(connection, owner, wanted))
         reach("forgotten_in_journal")
         return gone
+
+    async def chats(self, owner: str) -> list[str]:
+        """The names of all chats that the owner has had, sorted."""
+        return await self._db.read(lambda connection: sorted(connection.execute(_CHATS, {"owner": owner}).scalars()))
 
     async def unfinished(self) -> list[Forgotten]:
         """What was forgotten and not finished, by `seq`."""
@@ -91,8 +95,8 @@ class SqlForgetting:
 def _forget(connection: Connection, name: str, ids: Sequence[int]) -> list[Forgotten]:
     gone: list[Forgotten] = []
     for some in batches(ids):
-        for row in connection.execute(_FOUND, {"owner": name, "ids": list(some)}).all():
-            gone.append(_forget_one(connection, name, row))
+        found = connection.execute(_FOUND, {"owner": name, "ids": list(some)}).all()
+        gone += [_forget_one(connection, name, row) for row in found]
     return gone
 
 

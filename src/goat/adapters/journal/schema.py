@@ -312,6 +312,33 @@ model_call = Table(
 Index("model_call_day", model_call.c.day)
 Index("model_call_exchange", model_call.c.owner_id, model_call.c.exchange_id)
 
+# What was asked before a tool acted, and how it ended: the call with secrets blacked out, and the hash of the whole.
+approval = Table(
+    "approval",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
+    Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("shown", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("once", Number, nullable=False),
+    Column("asked_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("verdict", Text),
+    Column("closed_at", Moment),
+    sqlite_autoincrement=True,
+    **_ROWID,
+)
+Index("approval_tool", approval.c.owner_id, approval.c.tool)
+Index(
+    "approval_waiting",
+    approval.c.id,
+    sqlite_where=approval.c.verdict.is_(None),
+    postgresql_where=approval.c.verdict.is_(None),
+)
+
 # The posting lists; the lexical index says what their blobs hold.
 term = Table(
     "term",

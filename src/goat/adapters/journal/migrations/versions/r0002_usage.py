@@ -12,7 +12,7 @@ down_revision = "0001"
 def upgrade() -> None:
     """Add the table `model_call`."""
     number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-    real = sa.Double().with_variant(sa.REAL(), "sqlite")
+    real: sa.types.TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
     op.create_table(
         "model_call",
         sa.Column("id", number, primary_key=True, nullable=False),

@@ -1,0 +1,90 @@
+"""`goat calibrate NAME`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, read_settings
+from goat.memory.l2_thread import bands_for
+from goat.records.turns import Notice
+from goat.settings import Settings
+from goat.settings.sections import ActivationSettings
+
+calibrate = typer.Typer(name="calibrate", help="Measure what depends on the embedding model.", no_args_is_help=True)
+
+
+@calibrate.callback()
+def _group() -> None:
+    """Measure what depends on the embedding model."""
+
+
+@calibrate.command()
+def threads(
+    write: Annotated[bool, typer.Option("--write", help="Write the row into the package's threads.toml.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """The bands in which a message is on the thread, moving along it or off it. Takes about a minute."""
+    out, err = consoles()
+    settings = read_settings(home, config).settings
+    with err.status("measuring …"):
+        asyncio.run(_threads(settings, write, as_json, out))
+
+
+async def _threads(settings: Settings, write: bool, as_json: bool, out: Console) -> None:
+    from goat.app import open_app
+    from goat.bench import calibrate as fitting
+    from goat.bench.calibrate_check import check
+
+    offline = settings.model_copy(update={"model": settings.model.model_copy(update={"provider": "offline"})})
+    with tempfile.TemporaryDirectory(prefix="goat-calibrate-") as folder:
+        async with open_app(offline, Path(folder), _quiet) as app:
+            model = app.backends.embedder.name
+            measured = await fitting.measure(app.backends.embedder, fitting.read_pairs())
+        bands = fitting.fit(measured)
+        fitted = offline.model_copy(update={"activation": ActivationSettings(**fitting.thresholds(bands))})
+        async with open_app(fitted, Path(folder), _quiet) as app:
+            checked = await check(app, [one.pair for one in measured if one.pair.kind == "written"])
+    if write:
+        fitting.write_row(Path(str(files("goat.memory").joinpath("data/threads.toml"))), bands, model)
+    table = fitting.confusion(measured, bands)
+    accuracy = {kind: fitting.right_share(table, kind) for kind in fitting.CLASSES}
+    running = bands_for(model, ActivationSettings())
+    right = sum(one.right for one in checked)
+    if as_json:
+        rows = [[expected, got, count] for (expected, got), count in sorted(table.items())]
+        shown = {"model": model, "bands": fitting.thresholds(bands), "accuracy": accuracy, "confusion": rows}
+        out.print_json(json.dumps({**shown, "enriching_check": [right, len(checked)]}))
+        return
+    for kind, classes in fitting.CLASSES.items():
+        out.print(_confusion(kind, classes, table, accuracy[kind]))
+    out.print(f"off the thread but told warm: {fitting.wrongly_warm(table)}")
+    out.print(f"enriching check: {right} of {len(checked)} written texts were held, or not held, as they should be")
+    out.print(fitting.row(bands, fitting.row_name(model) or model), markup=False, highlight=False)
+    if fitting.thresholds(bands) != fitting.thresholds(running) and not write:
+        out.print("The row in use differs; --write replaces it.", style="yellow")
+
+
+def _confusion(kind: str, classes: tuple[str, ...], table: Counter[tuple[str, str]], accuracy: float) -> Table:
+    shown = Table(title=f"{kind}: balanced accuracy {accuracy:.1%}", title_justify="left")
+    shown.add_column("is \\ told")
+    for name in classes:
+        shown.add_column(name, justify="right")
+    for expected in classes:
+        shown.add_row(expected, *(str(table[expected, got]) for got in classes))
+    return shown
+
+
+def _quiet(notice: Notice) -> None:
+    """A measurement shows its tables only."""
