@@ -370,3 +370,10 @@ async def restore(backup: Path, home: Path, *, force: bool) -> Restored:
     from goat.adapters.home_restore import restore_backup
 
     return await restore_backup(backup, home, force=force, clock=SystemClock(""))
+
+
+def system_clock(settings: Settings) -> Clock:
+    """The machine's clock in the configured zone."""
+    from goat.adapters.clock_system import SystemClock
+
+    return SystemClock(settings.turn.zone)

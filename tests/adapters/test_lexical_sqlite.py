@@ -132,7 +132,7 @@ async def assert_same(index: LexicalIndex, reference: LexicalIndex, owner: str, 
         expected_features = await reference.features(known_as, terms, near)
         np.testing.assert_allclose(features.passage, expected_features.passage, atol=1e-5)
         np.testing.assert_allclose(features.session, expected_features.session, atol=1e-5)
-        assert features.coverage == pytest.approx(expected_features.coverage)
+        np.testing.assert_allclose(features.held, expected_features.held, atol=1e-5)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, journal_database
-from goat.adapters.journal_memory import MemoryArchive, MemoryEmbeddings, MemoryForgetting, MemoryJournal, MemoryOutbox
+from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, SqlTransfer, journal_database
+from goat.adapters.journal_memory import (
+    MemoryArchive,
+    MemoryEmbeddings,
+    MemoryForgetting,
+    MemoryJournal,
+    MemoryOutbox,
+    MemoryTransfer,
+)
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.permanent_sqlite import SqlitePermanentStore
 from goat.adapters.usage_memory import MemoryUsageLog
@@ -19,7 +26,7 @@ from goat.adapters.working_memory import MemoryWorkingStore
 from goat.adapters.working_sqlite import SqliteWorkingStore
 from goat.ports.edges import Outbox
 from goat.ports.models import UsageLog
-from goat.ports.stores import Embeddings, Forgetting, Journal, PermanentStore, WorkingStore
+from goat.ports.stores import Embeddings, Forgetting, Journal, PermanentStore, Transfer, WorkingStore
 from goat.testing.clock import FakeClock
 
 
@@ -34,6 +41,7 @@ class Stores:
     working: WorkingStore
     permanent: PermanentStore
     usage: UsageLog
+    transfer: Transfer
 
 
 @asynccontextmanager
@@ -47,6 +55,7 @@ async def in_memory(_home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
         MemoryWorkingStore(clock),
         MemoryPermanentStore(),
         MemoryUsageLog(),
+        MemoryTransfer(archive),
     )
 
 
@@ -61,6 +70,7 @@ async def on_sqlite(home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
             SqliteWorkingStore(database, clock),
             SqlitePermanentStore(database),
             SqliteUsageLog(database),
+            SqlTransfer(database),
         )
 
 
@@ -111,3 +121,8 @@ def permanent(stores: Stores) -> PermanentStore:
 @pytest.fixture
 def usage(stores: Stores) -> UsageLog:
     return stores.usage
+
+
+@pytest.fixture
+def transfer(stores: Stores) -> Transfer:
+    return stores.transfer

@@ -252,21 +252,21 @@ async def test_absent_terms_do_not_lower_a_score(index: LexicalIndex) -> None:
     np.testing.assert_array_equal(plain.session, with_name.session)
 
 
-async def test_coverage_is_the_share_of_the_terms_that_are_known_by_weight(index: LexicalIndex) -> None:
+async def test_held_is_the_share_of_the_query_that_a_passage_has_itself_by_weight(index: LexicalIndex) -> None:
     await add(index, document(0, "tea cup"), document(1, "tea spoon"), document(2, "x"))
     tea, cup, absent = (log(1 + (3 - df + 0.5) / (df + 0.5)) for df in (2, 1, 0))
-    for candidates in ([0, 1, 2], []):
-        some = await near(index, candidates)
-        for words, expected in {
-            "": 0,
-            "visa": 0,
-            "tea": 1,
-            "tea cup": 1,
-            "tea visa tea visa": tea / (tea + absent),
-            "tea cup visa zanzibar": (tea + cup) / (tea + cup + 2 * absent),
-        }.items():
-            assert (await index.features("ana", words.split(), some)).coverage == pytest.approx(expected)
-    assert (await index.features("nobody", ["tea"], await near(index, []))).coverage == 0
+    everything = await near(index, [0, 1, 2])
+    for words, expected in {
+        "": (0, 0, 0),
+        "visa": (0, 0, 0),
+        "tea": (1, 1, 0),
+        "tea cup": (1, tea / (tea + cup), 0),
+        "tea visa tea visa": (tea / (tea + absent), tea / (tea + absent), 0),
+        "cup visa zanzibar": (cup / (cup + 2 * absent), 0, 0),
+    }.items():
+        held = (await index.features("ana", words.split(), everything)).held
+        np.testing.assert_allclose(held, expected, atol=1e-6)
+    assert len((await index.features("nobody", ["tea"], await near(index, []))).held) == 0
 
 
 async def test_features_of_passages_that_were_taken_out_meanwhile_are_zero(index: LexicalIndex) -> None:

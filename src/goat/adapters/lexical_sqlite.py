@@ -254,14 +254,14 @@ def _features(fetched: _Fetched, near: Neighbourhood) -> LexicalFeatures:
     best = sum(idf(view.totals.documents, len(ords)) for ords, _ in lists)
     if not best:
         nothing = np.zeros(len(near.ords), np.float32)
-        return LexicalFeatures(nothing, nothing.copy(), 0.0)
+        return LexicalFeatures(nothing, nothing.copy(), nothing.copy())
     passage = _passage_scores(view, lists, near.around) / (2.0 * best)
     session = _session_scores(view, lists, near.ords) / (2.2 * best)
     unknown = (len(fetched.terms) - len(lists)) * idf(view.totals.documents, 0)
     return LexicalFeatures(
         passage=passage.astype(np.float32),
         session=np.minimum(session, 1).astype(np.float32),
-        coverage=best / (best + unknown),
+        held=_held(view, lists, near.ords) / np.float32(best + unknown),
     )
 
 
@@ -284,6 +284,18 @@ def _passage_scores(
         spread[ords] = 0
         scores += np.float32(idf(view.totals.documents, len(ords)) * (SOFT_K1 + 1)) * soft_tf / (soft_tf + k)
     return scores
+
+
+def _held(view: PassageView, lists: list[tuple[NDArray[np.int64], Floats]], candidates: Ords) -> Floats:
+    """Sum of idf over the terms that each candidate holds."""
+    places = np.where((candidates >= 0) & (candidates < view.size), candidates, view.size)
+    holds = np.zeros(view.size + 1, np.bool_)
+    total = np.zeros(len(candidates), np.float32)
+    for ords, _ in lists:
+        holds[ords] = True
+        total += np.float32(idf(view.totals.documents, len(ords))) * holds[places]
+        holds[ords] = False
+    return total
 
 
 def _session_scores(

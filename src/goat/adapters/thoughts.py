@@ -52,9 +52,16 @@ class ThoughtFilter:
     def feed(self, piece: str) -> str:
         """The visible text that this piece settles."""
         self._text += piece
-        if self._headless and not CLOSING.search(self._text) and not re.match(rf"\s*{TAG}", self._text, re.IGNORECASE):
+        if self._headless and not self._out_of_the_head():
             return ""
         return self._more(visible(self._text, final=False))
+
+    def _out_of_the_head(self) -> bool:
+        """Whether something follows the end of the first thought, or the text begins with a tag after all."""
+        closed = CLOSING.search(self._text)
+        if closed is not None and closed.end() < len(self._text):
+            return True
+        return re.match(rf"\s*{TAG}", self._text, re.IGNORECASE) is not None
 
     def close(self) -> tuple[str, Visible]:
         """The rest of the visible text, and all of it."""
@@ -74,8 +81,8 @@ def visible(text: str, final: bool = True) -> Visible:
     scan = _Scan(text, final)
     while scan.step():
         pass
-    if scan.seen.thought:
-        scan.seen.text = scan.seen.text.lstrip()
+    if not final and not scan.seen.text.strip():
+        scan.seen.text = ""  # white space goes where a thought follows it
     return scan.seen
 
 
@@ -162,5 +169,7 @@ class _Scan:
         """Leave out a thought, and the white space behind one that had lines of its own."""
         self.seen.thought = True
         self._at = upto
+        if not self.seen.text.strip():
+            self.seen.text = ""
         while lines and self._at < len(self._text) and self._text[self._at].isspace():
             self._at += 1

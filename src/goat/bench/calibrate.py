@@ -1,9 +1,9 @@
 """`goat calibrate threads`: the bands of an embedding model, measured on labelled pairs.
 
 Three questions are asked of a pair: is a message on the thread, moving along it, or off it; does a stored text belong
-to a thread; does a message return to an archived topic. Each threshold is the cosine that maximises balanced accuracy (the
-mean of the shares of both classes that are told right), in the middle of the widest gap where several do. The lexical
-threshold stays the published one, since the words do not depend on the model.
+to a thread; does a message return to an archived topic. Each threshold is the cosine that maximises balanced accuracy
+(the mean of the shares of both classes that are told right), in the middle of the widest gap where several do. The
+lexical threshold stays the published one, since the words do not depend on the model.
 """
 
 from __future__ import annotations
@@ -85,13 +85,14 @@ async def measure(embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
 def best_threshold(positive: Sequence[float], negative: Sequence[float]) -> float:
     """The value that best tells the positive (at or above it) from the negative by balanced accuracy."""
     values = sorted({*positive, *negative})
-    gaps = list(pairwise(values)) or [(values[0], values[0])]
+    gaps: list[tuple[float, float]] = list(pairwise(values)) or [(values[0], values[0])]
 
     def rank(gap: tuple[float, float]) -> tuple[float, float]:
-        at = sum(gap) / 2
-        return round(balanced_accuracy(positive, negative, at), 9), gap[1] - gap[0]
+        accuracy = balanced_accuracy(positive, negative, (gap[0] + gap[1]) / 2)
+        return round(accuracy, 9), gap[1] - gap[0]
 
-    return round(sum(max(gaps, key=rank)) / 2, 3)
+    low, high = max(gaps, key=rank)
+    return round((low + high) / 2, 3)
 
 
 def balanced_accuracy(positive: Sequence[float], negative: Sequence[float], at: float) -> float:
@@ -164,8 +165,7 @@ def write_row(path: Path, bands: Bands, model: str) -> str:
     """Put the row into a `threads.toml`, in the place of the model's old one; returns the row's name."""
     name = row_name(model) or model
     text = path.read_text(encoding="utf-8")
-    blocks = re.split(r"(?m)^(?=\[)", text)
-    heads = (f"[{name}]", f'["{name}"]')
-    kept = [block.rstrip() + "\n" for block in blocks if not block.startswith(heads)]
-    path.write_text("\n".join([*kept, row(bands, name)]), encoding="utf-8")
+    old = re.compile(rf'^\["?{re.escape(name)}"?\]\n(?:\w+ = .*\n?)*', re.MULTILINE)
+    new, replaced = old.subn(lambda _: row(bands, name), text)
+    path.write_text(new if replaced else f"{text.rstrip()}\n\n{row(bands, name)}", encoding="utf-8")
     return name

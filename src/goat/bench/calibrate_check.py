@@ -13,6 +13,10 @@ from goat.retrieval.passages import split_passages
 
 OWNER = "calibration"
 
+TALKED = 2
+"""Messages of the pair that are said before the text is stored: a question and the same in other words, so that the
+chat is on one topic whatever the bands make of later messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -28,7 +32,7 @@ class Checked:
 
 
 async def check(app: App, pairs: list[Pair]) -> list[Checked]:
-    """Talk along each pair's thread, store its text and look into the held list."""
+    """Begin each pair's thread in a chat of its own, store its text and look into the held list."""
     return [await _check(app, pair) for pair in pairs]
 
 
@@ -36,7 +40,7 @@ async def _check(app: App, pair: Pair) -> Checked:
     chat = uuid4().hex
     owner = f"{OWNER} {chat}"
     clock = app.backends.clock
-    for text in pair.left:
+    for text in pair.left[:TALKED]:
         await app.orchestrator.run(Incoming(owner, chat, text, clock.now(), source="calibration"))
         await app.settled()
     stored = NewEpisode(

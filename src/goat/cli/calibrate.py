@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, read_settings
-from goat.memory.l2_thread import bands_for
+from goat.memory.l2_thread import bands_for, row_name
 from goat.records.turns import Notice
 from goat.settings import Settings
 from goat.settings.sections import ActivationSettings
@@ -53,7 +53,7 @@ async def _threads(settings: Settings, write: bool, as_json: bool, out: Console)
             model = app.backends.embedder.name
             measured = await fitting.measure(app.backends.embedder, fitting.read_pairs())
         bands = fitting.fit(measured)
-        fitted = offline.model_copy(update={"activation": ActivationSettings(**fitting.thresholds(bands))})
+        fitted = offline.model_copy(update={"activation": ActivationSettings.model_validate(fitting.thresholds(bands))})
         async with open_app(fitted, Path(folder), _quiet) as app:
             checked = await check(app, [one.pair for one in measured if one.pair.kind == "written"])
     if write:
@@ -71,7 +71,7 @@ async def _threads(settings: Settings, write: bool, as_json: bool, out: Console)
         out.print(_confusion(kind, classes, table, accuracy[kind]))
     out.print(f"off the thread but told warm: {fitting.wrongly_warm(table)}")
     out.print(f"enriching check: {right} of {len(checked)} written texts were held, or not held, as they should be")
-    out.print(fitting.row(bands, fitting.row_name(model) or model), markup=False, highlight=False)
+    out.print(fitting.row(bands, row_name(model) or model), markup=False, highlight=False)
     if fitting.thresholds(bands) != fitting.thresholds(running) and not write:
         out.print("The row in use differs; --write replaces it.", style="yellow")
 

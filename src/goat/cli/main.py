@@ -17,6 +17,8 @@ from goat.cli import exits
 from goat.cli.bench import bench
 from goat.cli.calibrate import calibrate
 from goat.cli.find import search
+from goat.cli.history import backup, export, import_, restore
+from goat.cli.memory import memory
 from goat.cli.models import model, usage
 from goat.cli.running import Terminated
 from goat.cli.session import ConfigOption, HomeOption, OwnerOption
@@ -33,11 +35,13 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (chat, ask, search, status, reindex, setup, when, usage):
+for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore):
     app.command()(command)
+app.command("import")(import_)
 app.add_typer(bench)
 app.add_typer(model)
 app.add_typer(calibrate)
+app.add_typer(memory)
 
 
 def _version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from goat.app import App
+from goat.errors import MessageRefused
 from goat.interfaces import memory_text
 from goat.memory.forget import Plan
 from goat.records.turns import TurnResult
@@ -43,15 +44,15 @@ class ChatCommands:
         }
 
     async def answer(self, text: str) -> str | None:
-        """What a command has to say; None for a text that is no command. Raises `GoatError`."""
+        """What a command has to say; None for a text that is no command. Raises `BackendUnavailable`."""
         name, _, rest = text.strip().partition(" ")
         command = self.table.get(name.lower())
         if command is None:
             return None
-        plan, self._plan = self._plan, None
-        if command.usage.startswith("/forget") and rest.strip().lower() == YES:
-            return await self._forget_now(plan)
-        return await command.run(rest.strip())
+        try:
+            return await command.run(rest.strip())
+        except MessageRefused as refusal:
+            return str(refusal)
 
     async def _facts(self, _rest: str) -> str:
         return memory_text.facts(await self._app.overview.facts(self._owner), self._zone)
@@ -72,6 +73,9 @@ class ChatCommands:
         return "\n".join(f"{command.usage}  {command.about}" for command in self.table.values())
 
     async def _forget(self, rest: str) -> str:
+        plan, self._plan = self._plan, None
+        if rest.lower() == YES:
+            return await self._forget_now(plan)
         if not rest:
             return "What? Write /forget and the number of a message (see /why and `goat memory recent`) or its words."
         forgetter = self._app.forgetter

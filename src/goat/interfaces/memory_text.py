@@ -56,23 +56,25 @@ def topics(found: Sequence[Topic], zone: tzinfo) -> str:
 
 def plan(found: Plan, zone: tzinfo) -> str:
     """What would be forgotten."""
-    lines = [f"{len(found.episodes)} messages:"] if found.episodes else []
+    lines = [f"{_count(len(found.episodes), 'message')}:"] if found.episodes else []
     lines += [_episode(episode, zone) for episode in found.meant]
     lines += [f"{_episode(episode, zone)} (quotes it)" for episode in found.quoting]
     if found.values.facts:
-        lines.append(f"{len(found.values.facts)} values of facts, those of the past included:")
+        lines.append(f"{_count(len(found.values.facts), 'value')} of facts, those of the past included:")
         lines += [f"  {fact.key}: {excerpt(fact.value)}" for fact in found.values.facts]
     if found.values.identities:
-        lines.append(f"{len(found.values.identities)} identity texts:")
+        lines.append(f"{_count(len(found.values.identities), 'identity text')}:")
         lines += [f"  {excerpt(text.text)}" for text in found.values.identities]
     return "\n".join(lines)
 
 
 def forgot(done: Forgot) -> str:
     """What was forgotten."""
-    told = f"Forgotten for good: {done.episodes} messages, {done.values} values of facts and identity."
+    told = (
+        f"Forgotten for good: {_count(done.episodes, 'message')}, {_count(done.values, 'value')} of facts and identity."
+    )
     if done.unfinished is None:
-        return f"{told} No file of the data folder holds them any more."
+        return f"{told} No file of the data folder holds any of it; exports and backups that you made do."
     return f"{told} Not finished ({done.unfinished.reason}); the next start finishes it."
 
 
@@ -137,6 +139,10 @@ def _recalled(result: Recalled, zone: tzinfo) -> str:
     return (
         f"{result.relevance:4.0%} {_episode(result.episode, zone)}\n       by {by}; score {result.score:.2f} = {parts}"
     )
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _more(count: int) -> list[str]:

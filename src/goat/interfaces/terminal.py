@@ -16,6 +16,7 @@ from rich.status import Status
 
 from goat.app import App
 from goat.errors import GoatError, MessageRefused
+from goat.interfaces.commands import ChatCommands
 from goat.interfaces.money import usage_line
 from goat.interfaces.wrapping import WordWrap
 from goat.records.episodes import Incoming
@@ -40,6 +41,7 @@ class Terminal:
         self._chat = chat
         self._out = out
         self._err = err
+        self._commands = ChatCommands(app, owner)
 
     async def show_undelivered(self) -> None:
         """Print the replies that were committed but never shown, because the program ended in between."""
@@ -80,7 +82,7 @@ class Terminal:
         """
         all_answered = True
         async for text in messages:
-            turn = asyncio.ensure_future(self.turn(text))
+            turn = asyncio.ensure_future(self._answer(text))
             try:
                 with _ctrl_c_cancels(turn) if interruptible else nullcontext():
                     await turn
@@ -94,6 +96,13 @@ class Terminal:
                 all_answered = False
                 self._err.print(str(failure), style="red", markup=False, highlight=False)
         return all_answered
+
+    async def _answer(self, text: str) -> None:
+        told = await self._commands.answer(text)
+        if told is None:
+            self._commands.last = await self.turn(text)
+        else:
+            self._out.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 class _Reply:
@@ -151,7 +160,7 @@ class _Reply:
 
 
 @contextmanager
-def _ctrl_c_cancels(turn: asyncio.Future[TurnResult]) -> Iterator[None]:
+def _ctrl_c_cancels(turn: asyncio.Future[None]) -> Iterator[None]:
     """Let Ctrl-C cancel the turn; where the loop takes no signal handlers it ends the program as usual."""
     loop = asyncio.get_running_loop()
     try:

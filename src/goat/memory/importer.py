@@ -95,11 +95,12 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did. `known` messages stood in the journal already, `of_others` were another owner's, `values` are
-    the facts and identity texts that were new."""
+    """What an import did. `known` messages stood in the journal already, `forgotten` ones did and are not brought back,
+    `of_others` were another owner's, `values` are the facts and identity texts that were new."""
 
     new: int = 0
     known: int = 0
+    forgotten: int = 0
     of_others: int = 0
     chats: int = 0
     values: int = 0
@@ -138,21 +139,23 @@ class Importer:
         committed until then stays, and the next call goes on from there.
         """
         on_bad = _passed_over if skip_bad else None
-        new = known = of_others = 0
+        new = known = forgotten = of_others = 0
         chats: set[str] = set()
         async with aclosing(in_chunks(_drafts(source.read(on_bad), aim), BATCH)) as chunks:
             async for chunk in chunks:
                 episodes = [draft.episode for draft in chunk if draft.episode is not None]
                 appended = await self._archive.append(episodes) if episodes else []
                 fresh = sum(not one.duplicate for one in appended)
+                gone = sum(one.forgotten for one in appended)
                 new += fresh
-                known += len(appended) - fresh
+                forgotten += gone
+                known += len(appended) - fresh - gone
                 of_others += len(chunk) - len(episodes)
                 chats.update(episode.chat for episode in episodes)
-                told(chunk[-1].position, new + known + of_others)
+                told(chunk[-1].position, new + known + forgotten + of_others)
         await self._archive.catch_up_words()
         values = await self._take_values(source, aim, on_bad) if aim.values else 0
-        return Imported(new, known, of_others, len(chats), values)
+        return Imported(new, known, forgotten, of_others, len(chats), values)
 
     async def _take_values(self, source: HistorySource, aim: Aim, on_bad: Callable[[BadRecord], None] | None) -> int:
         """Take over facts and identity texts of our own export; return how many were new."""

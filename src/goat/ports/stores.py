@@ -185,10 +185,7 @@ class LexicalIndex(Protocol):
         ...
 
     async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
-        """Score each candidate with its neighbours' terms, and its session; zeros where no term matches.
-
-        Without terms the coverage is 0.
-        """
+        """Score each candidate with its neighbours' terms, its session, and alone; zeros where no term matches."""
         ...
 
     async def clear(self) -> None:

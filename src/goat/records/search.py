@@ -100,15 +100,15 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class LexicalFeatures:
-    """Lexical scores in 0..1, one per candidate: of the passage in its neighbourhood, and of its session.
+    """Lexical scores in 0..1, one per candidate: of the passage in its neighbourhood, of its session, of itself.
 
-    `coverage` is the share (0..1, by idf) of the query's terms that the owner's index knows; a term that it does not
-    know counts with the idf of a document frequency of zero.
+    `held` is the share (0..1, by idf) of the query's terms that the passage itself holds, without its neighbours; a
+    term that the owner's index does not know counts with the idf of a document frequency of zero.
     """
 
     passage: Floats
     session: Floats
-    coverage: float
+    held: Floats
 
 
 @dataclass(frozen=True, slots=True)

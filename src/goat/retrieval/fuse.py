@@ -11,6 +11,7 @@ stands in and compares between queries of one embedding model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,12 @@ from numpy.typing import NDArray
 
 from goat.records.search import NEIGHBOUR_REACH, Floats, LexicalFeatures, Neighbourhood
 from goat.retrieval.weights import Weights
+
+OWN_ALLOWANCE = 2.0
+"""How far, in logits, its surroundings may lift a passage above what it holds itself."""
+
+BEST_ALLOWANCE = 1.0
+"""How far any passage may stand above what the best one holds itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +56,11 @@ class Scores:
     parts: dict[str, Floats]
 
 
-def named_speaker(query: str, speakers: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Which candidates were said by the one speaker whom the query names; none when it names several or nobody."""
+def named_speaker(query: str, speakers: Sequence[str]) -> str:
+    """The one speaker of the candidates whom the query names by the first name; empty for nobody or several."""
     words = {word.strip(".,:;!?'\"()").removesuffix("'s").casefold() for word in query.split()}
     named = {name for name in set(speakers) if name and name.split()[0].casefold() in words}
-    if len(named) != 1:
-        return np.zeros(len(speakers), dtype=np.bool_)
-    (name,) = named
-    return np.array([speaker == name for speaker in speakers], dtype=np.bool_)
+    return named.pop() if len(named) == 1 else ""
 
 
 def around_mean(cosines: Floats, around: Floats) -> Floats:
@@ -74,6 +78,8 @@ def around_mean(cosines: Floats, around: Floats) -> Floats:
 def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) -> Scores:
     """Score every candidate."""
     lexical = evidence.lexical
+    named = named_speaker(query, near.speakers)
+    by_named = np.array([bool(named) and speaker == named for speaker in near.speakers], dtype=np.bool_)
     parts = {
         "verbatim": weights.verbatim * evidence.same_text.astype(np.float32),
         "passage": weights.passage * lexical.passage,
@@ -83,21 +89,34 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "nearness": weights.nearness * evidence.nearness,
         "after_question": weights.after_question * near.after_question.astype(np.float32),
         "question": weights.question * near.question.astype(np.float32),
-        "speaker": weights.speaker * named_speaker(query, near.speakers).astype(np.float32),
+        "speaker": weights.speaker * by_named.astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total, relevance(evidence, weights), evidence.in_window, parts)
+    others = ~by_named if named else np.zeros_like(by_named)
+    return Scores(total, relevance(total, evidence, others, weights), evidence.in_window, parts)
 
 
-def relevance(evidence: Evidence, weights: Weights) -> Floats:
-    """The calibrated relevance in 0..1: a logistic over the lexical score and the cosine in the model's own units.
+def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights) -> Floats:
+    """The calibrated relevance in 0..1, as a logistic over three readings of the evidence, of which the least counts.
 
-    The lexical score counts by how much of the query the archive knows at all: one known word of many says little. The
-    same text is relevant without a doubt.
+    First, what the score says beyond that of an unrelated text. Second, what the passage itself holds of the query, in
+    words and in meaning, with an allowance: its surroundings may speak for it, but not alone. Third, the same of the
+    best candidate: where nothing holds anything of the query, nothing is relevant.
+
+    What others (`others`) said than the one speaker whom the query names is less relevant, and so is everything when the
+    best three candidates are by others: the question then probably names the wrong person. The query's own text, said
+    before, is relevant without a doubt.
     """
-    words = evidence.lexical.passage * evidence.lexical.coverage
+    ground = (weights.cosine + weights.around_cosine) * evidence.unrelated
+    beyond = weights.relevance_slope * (total - ground - weights.relevance_centre)
     closeness = np.clip((evidence.cosines - evidence.unrelated) / weights.cosine_span, -1.0, 1.5)
-    logit = weights.relevance_constant + weights.relevance_lexical * words + weights.relevance_cosine * closeness
+    own = weights.own_words * evidence.lexical.held + closeness + weights.own_constant
+    best = np.argsort(-total, kind="stable")[:3]
+    logit = (
+        np.minimum(np.minimum(beyond, own + OWN_ALLOWANCE), own.max() + BEST_ALLOWANCE)
+        - weights.relevance_other * others
+        - weights.relevance_all_others * others[best].mean()
+    )
     calibrated = 1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))
     return np.where(evidence.same_text, np.float32(1.0), calibrated).astype(np.float32)

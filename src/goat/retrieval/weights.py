@@ -18,9 +18,10 @@ class Weights:
 
     How near unrelated texts are depends on the model and on the query: a short greeting is near to everything. Where
     the model has a `background` (base64 of little-endian float16: the mean vector of everyday sentences in many
-    languages), a query's cosine with it is what an unrelated text reaches; elsewhere `cosine_floor` is. A related text
-    stands about `cosine_span` above that. `relevance_*` are the coefficients of a logistic over the lexical score, the
-    cosine in these units, and the constant.
+    languages), a query's cosine with it, plus `cosine_margin`, is what an unrelated text reaches; elsewhere
+    `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
+    `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last two
+    say how much a result by another than the named speaker loses.
     """
 
     verbatim: float
@@ -37,9 +38,12 @@ class Weights:
     cosine_floor: float
     cosine_margin: float
     cosine_span: float
-    relevance_lexical: float
-    relevance_cosine: float
-    relevance_constant: float
+    relevance_slope: float
+    relevance_centre: float
+    own_words: float
+    own_constant: float
+    relevance_other: float
+    relevance_all_others: float
 
     def unrelated(self, vector: Floats | None) -> float:
         """The cosine that a text which has nothing to do with a query reaches."""

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from goat.settings.sections import Environment, Section, Settings
+from goat.settings.section import Section
+from goat.settings.sections import Environment, Settings
 
 AGENT_ROLES = ("PLANNER", "RESEARCHER", "CODER", "CRITIC", "SUMMARIZER", "TOOL_CALLER", "MEMORY")
 AGENT_KEYS = ("MODEL", "PROVIDER", "TOOL_CALLING", "TEMPERATURE", "MAX_TOOL_ROUNDS")

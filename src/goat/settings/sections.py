@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr
 
 from goat.errors import SettingsError, nearest
 from goat.settings.providers import OFFLINE, OTHER, providers
+from goat.settings.section import Names, Section
+from goat.settings.section_tools import PluginSettings, ToolSettings
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(gt=0)]
@@ -73,33 +75,8 @@ def plausible_secret(secret: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
-def _as_names(value: object) -> object:
-    """A list of TOML, or words with commas between them as an environment variable has them, as a tuple."""
-    if isinstance(value, str):
-        return tuple(word for part in value.split(",") if (word := part.strip()))
-    return tuple(value) if isinstance(value, list) else value
-
-
 Secret = Annotated[SecretStr, AfterValidator(plausible_secret)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 UsdPerMillion = Annotated[float, Field(ge=0)]
-
-
-class Section(BaseModel):
-    """A frozen group of settings. Unknown keys and contradictions are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-
-    def contradictions(self) -> Iterator[str]:
-        """Sentences about keys that do not fit together; none when all is well."""
-        yield from ()
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        faults = list(self.contradictions())
-        if faults:
-            raise ValueError("\n".join(faults))
-        return self
 
 
 class IdentitySettings(Section):
@@ -254,7 +231,7 @@ class RecallSettings(Section):
         pattern=r"^[^\r\n]*$",
         description="The line above the recalled memories in the prompt.",
     )
-    min_relevance: Share = Field(default=0.5, description="Results below this relevance are not shown to the model.")
+    min_relevance: Share = Field(default=0.3, description="Results below this relevance are not shown to the model.")
 
 
 class ModelSettings(Section):
@@ -382,5 +359,7 @@ class Settings(Section):
     recall: RecallSettings = RecallSettings()
     model: ModelSettings = ModelSettings()
     turn: TurnSettings = TurnSettings()
+    tools: ToolSettings = ToolSettings()
+    plugins: PluginSettings = PluginSettings()
     logs: LogSettings = LogSettings()
     keys: KeySettings = KeySettings()

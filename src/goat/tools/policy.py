@@ -18,7 +18,8 @@ from goat.records.tools import Question, Verdict
 from goat.tools.calls import Prepared
 from goat.tools.tool import Permission, ToolContext, ToolDefinition
 
-SHOWN_CHARS = 2000
+SHOWN_CHARS = 4000
+"""A longer call is not asked about: a person could not see what would run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,10 @@ class Policy:
             return prepared.refused(
                 f"{tool.name} needs the person's leave and nobody can be asked here; it was not run"
             )
+        if len(whole := shown(prepared)) > SHOWN_CHARS:
+            return prepared.refused(
+                f"the call is too long to be shown to the person; use at most {SHOWN_CHARS} characters"
+            )
         now = self._clock.now()
         question = await self._approvals.open(
             Question(
@@ -124,7 +129,7 @@ class Policy:
                 owner=context.owner,
                 chat=context.chat,
                 tool=tool.name,
-                shown=self._redact(shown(prepared)),
+                shown=self._redact(whole),
                 digest=prepared.digest,
                 asked_at=now,
                 expires_at=now + timedelta(seconds=self._seconds),
@@ -157,7 +162,5 @@ class Policy:
 
 
 def shown(prepared: Prepared) -> str:
-    """The call as the person reads it: the tool, then each argument on a line of its own, whole up to a limit."""
-    lines = [prepared.call.name, *(f"  {name}: {value}" for name, value in prepared.arguments.items())]
-    text = "\n".join(lines)
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n  [{len(text):,} characters in all]"
+    """The whole call as the person reads it: the tool, then each argument on a line of its own."""
+    return "\n".join([prepared.call.name, *(f"  {name}: {value}" for name, value in prepared.arguments.items())])

@@ -14,7 +14,15 @@ from goat.adapters.journal.outbox import SqlOutbox
 from goat.adapters.journal.transfer import SqlTransfer
 from goat.ports.run import Clock
 
-__all__ = ["SqlApprovals", "SqlEmbeddings", "SqlForgetting", "SqlJournal", "SqlOutbox", "SqlTransfer", "journal_database"]
+__all__ = [
+    "SqlApprovals",
+    "SqlEmbeddings",
+    "SqlForgetting",
+    "SqlJournal",
+    "SqlOutbox",
+    "SqlTransfer",
+    "journal_database",
+]
 
 
 def journal_database(home: Path, clock: Clock, *, busy_timeout: float = 5.0) -> Database:

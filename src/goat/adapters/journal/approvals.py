@@ -89,4 +89,4 @@ class SqlApprovals:
     async def waiting(self) -> list[Question]:
         """Questions without a verdict."""
         rows = await self._db.read(lambda connection: connection.execute(_WAITING).all())
-        return [Question(*row[:-1], once=bool(row[-1])) for row in rows]
+        return [Question(**{**row._mapping, "once": bool(row.once)}) for row in rows]

@@ -1,12 +1,14 @@
-"""Chains of models over scripted endpoints, for the tests of what becomes of each kind of answer."""
+"""Chains of models over scripted endpoints."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from goat.adapters.model_fallback import FallbackModel
@@ -38,42 +40,54 @@ class Chain:
     main: LlmServer
     spare: LlmServer
     clock: FakeClock
+    key: str = KEY
     shown: list[str] = field(default_factory=list)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def ask(self, request: ModelRequest = ASKED) -> Reply:
         """A streamed reply; its pieces are kept in `shown`."""
-        return await self.model.reply(request, self.shown.append)
+        return await self.model.reply(request, self._show)
 
     async def ask_whole(self, request: ModelRequest = ASKED) -> Reply:
         """A reply in one piece."""
         return await self.model.reply(request)
 
+    def _show(self, piece: str) -> None:
+        self.shown.append(piece)
+        self.begun.set()
+
     @property
-    def asked(self) -> tuple[int, int]:
+    def calls(self) -> tuple[int, int]:
         """How often each endpoint was asked."""
         return len(self.main.prompts), len(self.spare.prompts)
 
 
-def endpoint(server: LlmServer, model: str, **more: Any) -> ModelEndpoint:
-    return ModelEndpoint("other", model, server.base_url, SecretStr(KEY), "MODEL_API_KEY", **more)
-
-
 @asynccontextmanager
-async def chain(
-    main: list[Answer], spare: list[Answer] | None = None, jitter: Callable[[], float] = lambda: 0.0, **settings: Any
+async def open_chain(
+    main: Sequence[Answer],
+    spare: Sequence[Answer] | None = None,
+    jitter: Callable[[], float] = lambda: 0.0,
+    **settings: Any,
 ) -> AsyncIterator[Chain]:
     """A chain whose first model answers with `main`; without `spare` it has no second one."""
     chosen = ModelSettings(**settings)
+    names = ["main-model"] if spare is None else ["main-model", "spare-model"]
     async with AsyncExitStack() as stack:
         servers = [
-            await stack.enter_async_context(LlmServer(key=KEY, models=(name,))) for name in ("main-model", "spare-model")
+            await stack.enter_async_context(LlmServer(key=KEY, models=(name,)))
+            for name in ("main-model", "spare-model")
         ]
-        names = ["main-model"] if spare is None else ["main-model", "spare-model"]
-        models = [
-            await stack.enter_async_context(OpenAIModel(endpoint(server, name), chosen))
-            for server, name in zip(servers, names, strict=False)
-        ]
+        models = []
+        for server, name in zip(servers, names, strict=False):
+            endpoint = ModelEndpoint("other", name, server.base_url, SecretStr(KEY), "MODEL_API_KEY")
+            models.append(await stack.enter_async_context(OpenAIModel(endpoint, chosen)))
         servers[0].script(*main)
         servers[1].script(*(spare or []))
         clock = FakeClock()
         yield Chain(FallbackModel(models, clock, jitter), servers[0], servers[1], clock)
+
+
+@pytest.fixture
+def chain() -> Callable[..., AbstractAsyncContextManager[Chain]]:
+    """The way to open a chain; see `open_chain`."""
+    return open_chain

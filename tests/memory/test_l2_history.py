@@ -1,0 +1,77 @@
+"""L2: what is kept, what is trimmed, and the first message."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from goat.app import App
+from goat.memory.keys import working_key
+from goat.settings import Settings
+from goat.settings.sections import WorkingSettings
+from goat.testing.app import memory_app, say
+from goat.testing.models import ScriptedModel
+
+SMALL = Settings(working=WorkingSettings(max_messages=6, trim_surplus=4))
+
+
+async def kept(app: App) -> int:
+    return len(await app.backends.working.tail(working_key("admin", "test"), 100))
+
+
+async def shown(app: App) -> list[str]:
+    head = await app.backends.journal.head()
+    return [message.text for message in (await app.memory.prompt_layers("admin", "test", head + 1000)).history]
+
+
+async def test_a44_the_list_is_trimmed_only_when_the_surplus_is_exceeded_and_never_below_the_limit() -> None:
+    async with memory_app(SMALL) as app:
+        lengths = []
+        for number in range(9):
+            await say(app, f"message {number}")
+            lengths.append(await kept(app))
+    assert lengths == [2, 4, 6, 8, 10, 6, 8, 10, 6]
+
+
+async def test_f_b34_the_first_message_of_the_chat_stays_after_every_trim() -> None:
+    async with memory_app(SMALL) as app:
+        await say(app, "I am Ana and I sail")
+        for number in range(20):
+            await say(app, f"message {number}")
+        history = (await app.memory.prompt_layers("admin", "test", 1000)).history
+        assert history[0].text == "I am Ana and I sail"
+        assert history[1].after_gap
+        assert history[-2].text == "message 19"
+
+
+async def test_f_b34_the_first_message_is_found_again_when_the_working_store_lost_everything() -> None:
+    async with memory_app(SMALL) as app:
+        await say(app, "I am Ana and I sail")
+        for number in range(10):
+            await say(app, f"message {number}")
+        await app.backends.working.delete(working_key("admin", "test"))
+        texts = await shown(app)
+    assert texts[0] == "I am Ana and I sail"
+    assert texts[-2:] == ["message 9", "All right."]
+
+
+async def test_f_b35_a_message_keeps_its_own_time_and_a_failed_turn_keeps_its_message() -> None:
+    async with memory_app(model=ScriptedModel([ValueError("a fault"), "fine"])) as app:
+        try:
+            await say(app, "first")
+        except ValueError:
+            app.backends.clock.move(60)
+        await say(app, "second")
+        history = (await app.memory.prompt_layers("admin", "test", 1000)).history
+    assert [message.text for message in history] == ["first", "second", "fine"]
+    assert (history[1].at - history[0].at).total_seconds() == 60
+
+
+async def test_the_bytes_before_the_data_message_only_grow_between_two_trims() -> None:
+    model = ScriptedModel()
+    async with memory_app(SMALL, model=model) as app:
+        for number in range(24):
+            await say(app, f"what about message {number}")
+            app.backends.clock.move(30)
+    before = [[(m.role, m.content) for m in request.messages[:-2]] for request in model.requests]
+    grew = [later[: len(earlier)] == earlier for earlier, later in pairwise(before)]
+    assert sum(grew) >= len(grew) * 2 / 3 - 1
