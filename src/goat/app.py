@@ -27,7 +27,7 @@ from goat.memory.overview import Overview
 from goat.memory.thread_store import ThreadStore
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
-from goat.ports.edges import HistorySource, HistoryWriter, Outbox
+from goat.ports.edges import Approvals, HistorySource, HistoryWriter, Outbox
 from goat.ports.models import ChatModel, Embedder, TokenCounter, UsageLog
 from goat.ports.run import Clock, Locks, Observer, Steps
 from goat.ports.stores import (
@@ -44,9 +44,10 @@ from goat.records.backups import BackedUp, Restored
 from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
+from goat.retrieval.terms import VERSION as TERMS_VERSION
 from goat.retrieval.weights import weights_for
 from goat.settings import Files, ModelEndpoint, ModelSettings, Settings, fitted, provider_of
-from goat.tools.loop import ToolLoop
+from goat.tools.acting import Acting, acting
 from goat.turn.lanes import Lanes
 from goat.turn.orchestrator import Orchestrator
 from goat.turn.prefetch import Prefetch
@@ -82,6 +83,7 @@ class Backends:
     tokens: TokenCounter
     model: ChatModel
     usage: UsageLog
+    approvals: Approvals
     steps: Steps
     locks: Locks
     clock: Clock
@@ -97,6 +99,7 @@ class App:
     memory: MemoryLayers
     enriching: Enriching
     orchestrator: Orchestrator
+    acting: Acting
     importer: Importer
     exporter: Exporter
     facts: Facts
@@ -111,8 +114,8 @@ class App:
         await self.background.drain(timeout=None)
 
 
-def assemble(settings: Settings, backends: Backends) -> App:
-    """Build the core over any set of backends."""
+def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("workspaces")) -> App:
+    """Build the core over any set of backends; the owners' workspaces are made in `workspaces` when a tool writes."""
     settings = fitted(settings)
     observer = backends.observer
     background = Background(_report_to(observer))
@@ -144,6 +147,7 @@ def assemble(settings: Settings, backends: Backends) -> App:
     if row_name(backends.embedder.name) is None:
         observer.notice(Notice("embedding model", UNMEASURED.format(backends.embedder.name)))
     enriching = Enriching(memory, bands, backends.clock, least)
+    act = acting(settings, backends.model, backends.steps, backends.approvals, backends.clock, workspaces)
     orchestrator = Orchestrator(
         settings=settings,
         memory=memory,
@@ -158,7 +162,7 @@ def assemble(settings: Settings, backends: Backends) -> App:
             settings.turn.session_gap_seconds,
             settings.aits.budget_hard_cap,
         ),
-        loop=ToolLoop(backends.model, backends.steps),
+        loop=act.loop,
         lanes=Lanes(backends.locks),
         clock=backends.clock,
         observer=observer,
@@ -169,6 +173,7 @@ def assemble(settings: Settings, backends: Backends) -> App:
         memory=memory,
         enriching=enriching,
         orchestrator=orchestrator,
+        acting=act,
         importer=Importer(archive, backends.transfer, backends.permanent),
         exporter=Exporter(journal, backends.transfer, backends.permanent),
         facts=facts,
@@ -201,17 +206,35 @@ async def open_app(
     """
     async with AsyncExitStack() as stack:
         backends = await _embedded(settings, home, show, stack)
-        app = assemble(settings, backends)
+        app = assemble(settings, backends, home / "workspaces")
         stack.push_async_callback(app.background.drain, DRAIN_SECONDS)
         await _catch_up(app, embed)
+        if provider_of(settings) is not None:
+            await stack.enter_async_context(_plugins(app, home))
         yield app
+
+
+def _plugins(app: App, home: Path) -> AbstractAsyncContextManager[object]:
+    from goat.plugins.door import plugins_at_work
+
+    backends = app.backends
+    observer, journal, embedder = backends.observer, backends.journal, backends.embedder.name
+    return plugins_at_work(app.settings, home, app.acting, journal, embedder, app.memory, observer.notice)
 
 
 async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], None], stack: AsyncExitStack) -> Backends:
     """The backends that need no server, opened on the stack."""
     from goat.adapters.clock_system import SystemClock
     from goat.adapters.home_folder import HomeFolder
-    from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, SqlTransfer, journal_database
+    from goat.adapters.journal import (
+        SqlApprovals,
+        SqlEmbeddings,
+        SqlForgetting,
+        SqlJournal,
+        SqlOutbox,
+        SqlTransfer,
+        journal_database,
+    )
     from goat.adapters.lexical_sqlite import SqliteLexicalIndex
     from goat.adapters.locks_local import LocalLocks
     from goat.adapters.passages_sqlite import SqlitePassages
@@ -239,7 +262,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
         transfer=SqlTransfer(database),
         forgetting=SqlForgetting(database),
         outbox=SqlOutbox(database, clock),
-        lexical=SqliteLexicalIndex(database, passages),
+        lexical=SqliteLexicalIndex(database, passages, TERMS_VERSION),
         vectors=ScanVectorIndex(database, passages, home, embedder.name, embedder.dimensions),
         working=working,
         permanent=SqlitePermanentStore(database),
@@ -247,6 +270,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
         tokens=tokens,
         model=await _model(settings, working, usage, tokens, clock, recorder, stack),
         usage=usage,
+        approvals=SqlApprovals(database),
         steps=PlainSteps(),
         locks=LocalLocks(),
         clock=clock,

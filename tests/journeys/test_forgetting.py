@@ -96,21 +96,3 @@ def test_a_kill_before_anything_was_forgotten_leaves_all_of_it(tmp_path: Path) -
     refused = goat(tmp_path, "memory", "forget", word, text="n\n")
     assert refused.returncode != 0
     assert word.encode() in goat(tmp_path, "search", word).stdout
-
-
-def test_a_page_that_was_split_keeps_no_copy_of_what_is_forgotten(tmp_path: Path) -> None:
-    """Records that moved between pages of the database leave copies behind, which a deletion alone does not reach."""
-    word = canary(4)
-    source = random.Random(4)
-    lines = [" ".join(source.choices(["alpha", "beta", word, "gamma"], k=source.randint(3, 400))) for _ in range(60)]
-    history = tmp_path / "history.jsonl"
-    home = tmp_path / "home"
-    rows = [{"text": text, "at": "2026-01-02T10:00:00Z", "role": "user"} for text in lines]
-    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    imported = goat(home, "import", str(history))
-    if imported.returncode:
-        pytest.fail(imported.stderr.decode())
-    assert goat(home, "memory", "forget", word, "--yes").returncode == 0
-    assert files_with(home, word) == set()
-    imported = goat(home, "import", str(history))
-    assert files_with(home, word) == set()

@@ -270,7 +270,7 @@ def _engine(path: Path, begin: str, busy_timeout: float, *, query_only: bool = F
 
 
 def _vacuum(connection: Connection) -> None:
-    """Through the driver, as `_checkpoint`. Moved records leave copies in the free parts of pages, which only this
+    """Through the driver, as `_checkpoint`. Moved records may leave copies in the free parts of pages, which only this
     takes out."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)

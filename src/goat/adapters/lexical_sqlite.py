@@ -7,7 +7,7 @@ another nor holds up the event loop.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -50,7 +50,8 @@ from goat.records.search import (
 )
 
 PORT: Final = "LexicalIndex"
-FOLLOWER: Final = "lexical"
+AT_HAND: Final = 8
+"""Term lists whose postings are kept: one search asks for the same ones several times."""
 
 _NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
@@ -66,16 +67,21 @@ class _Fetched:
 
 
 class SqliteLexicalIndex:
-    """The port LexicalIndex in the journal's file. `passages` is shared with the vector index of the same file."""
+    """The port LexicalIndex in the journal's file. `passages` is shared with the vector index of the same file.
 
-    def __init__(self, database: Database, passages: SqlitePassages) -> None:
+    `version` names how terms are made: an index of another version starts from the journal's beginning and replaces
+    its documents one by one.
+    """
+
+    def __init__(self, database: Database, passages: SqlitePassages, version: int = 1) -> None:
         self._database = database.for_port(PORT)
         self._passages = passages
-        self._last = _Fetched(PassageColumns(0), 0, (), [])
+        self._follower = f"lexical-{version}"
+        self._fetched: OrderedDict[tuple[str, tuple[str, ...]], _Fetched] = OrderedDict()
 
     async def cursor(self) -> int:
         """See `LexicalIndex.cursor`."""
-        return await self._database.read(lambda connection: get_cursor(connection, FOLLOWER))
+        return await self._database.read(lambda connection: get_cursor(connection, self._follower))
 
     async def apply(self, added: Sequence[LexicalDocument], removed: Sequence[tuple[str, int]], cursor: int) -> None:
         """See `LexicalIndex.apply`. A pair that stands in both is taken out.
@@ -125,20 +131,23 @@ class SqliteLexicalIndex:
         await self._database.write(self._clear)
 
     async def _fetch(self, owner: str, terms: Sequence[str]) -> _Fetched:
-        """The posting lists of the distinct terms; those of the last query are at hand while nothing changes."""
+        """The posting lists of the distinct terms; those of the last few searches are at hand while nothing changes."""
         distinct = tuple(dict.fromkeys(terms))
         columns = await self._passages.columns(PORT, owner)
-        last = self._last
-        if (last.columns, last.generation, last.terms) == (columns, columns.generation, distinct):
-            return last
+        known = self._fetched.get((owner, distinct))
+        if known is not None and (known.columns, known.generation) == (columns, columns.generation):
+            return known
 
         def fetch(connection: Connection) -> _Fetched:
             columns = self._passages.current(connection, owner)
             generation = columns.generation
             return _Fetched(columns, generation, distinct, read_postings(connection, columns.owner_id, distinct))
 
-        self._last = await self._database.read(fetch)
-        return self._last
+        fetched = await self._database.read(fetch)
+        self._fetched[owner, distinct] = fetched
+        while len(self._fetched) > AT_HAND:
+            self._fetched.popitem(last=False)
+        return fetched
 
     def _apply(
         self,
@@ -156,12 +165,12 @@ class SqliteLexicalIndex:
                 draft.blank(ord_)
             _take_in(connection, draft, documents[owner])
         self._passages.save(connection, list(drafts.values()))
-        set_cursor(connection, FOLLOWER, cursor)
+        set_cursor(connection, self._follower, cursor)
 
     def _clear(self, connection: Connection) -> None:
         clear_postings(connection)
         self._passages.unindex_all(connection)
-        set_cursor(connection, FOLLOWER, 0)
+        set_cursor(connection, self._follower, 0)
 
 
 def _take_out(connection: Connection, draft: PassageDraft, ords: set[int]) -> None:

@@ -135,7 +135,7 @@ async def _ask_who(senders: list[Sender]) -> Sender | None:
     """Which of the senders the person is. Raises `typer.Abort` when the question is broken off."""
     import questionary
 
-    entries = [questionary.Choice(f"{printable(s.name)} ({s.messages:,} messages)", value=s) for s in senders]
+    entries = [questionary.Choice(f"{printable(s.name)} ({s.counted})", value=s) for s in senders]
     entries.append(questionary.Choice("none of them", value=""))
     try:
         answer = await questionary.select("Which of them are you?", choices=entries).unsafe_ask_async()

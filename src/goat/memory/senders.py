@@ -26,6 +26,11 @@ class Sender:
     name: str
     messages: int
 
+    @property
+    def counted(self) -> str:
+        """How much they said, as a person reads it."""
+        return "1 message" if self.messages == 1 else f"{self.messages:,} messages"
+
 
 class Senders:
     """Counts the messages of each sender, and learns what the export says about which of them exported it."""
@@ -122,7 +127,7 @@ def choose_sides(senders: Senders, path: Path, me: str | None) -> Sides:
         return senders.with_owner(None)
     called = senders.named(me)
     if len(called) > 1:
-        ids = ", ".join(f"{printable(sender.id)} ({sender.messages:,} messages)" for sender in called)
+        ids = ", ".join(f"{printable(sender.id)} ({sender.counted})" for sender in called)
         raise HistoryError(path, None, f"several senders are called {printable(me)}", f"Name one by its id: {ids}.")
     if not called:
         found = f"Its senders are: {_listed(senders.all)}." if senders.all else "It names nobody; leave --me out."
@@ -131,6 +136,6 @@ def choose_sides(senders: Senders, path: Path, me: str | None) -> Sides:
 
 
 def _listed(senders: list[Sender]) -> str:
-    shown = [f"{printable(sender.name)} ({sender.messages:,} messages)" for sender in senders[:LISTED]]
+    shown = [f"{printable(sender.name)} ({sender.counted})" for sender in senders[:LISTED]]
     more = len(senders) - LISTED
     return ", ".join([*shown, f"and {more:,} more"] if more > 0 else shown)

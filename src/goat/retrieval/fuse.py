@@ -104,9 +104,9 @@ def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weig
     words and in meaning, with an allowance: its surroundings may speak for it, but not alone. Third, the same of the
     best candidate: where nothing holds anything of the query, nothing is relevant.
 
-    What others (`others`) said than the one speaker whom the query names is less relevant, and so is everything when the
-    best three candidates are by others: the question then probably names the wrong person. The query's own text, said
-    before, is relevant without a doubt.
+    What others (`others`) said than the one speaker whom the query names is less relevant, and so is everything when
+    the best three candidates are by others: the question then probably names the wrong person. The query's own text,
+    said before, is relevant without a doubt.
     """
     ground = (weights.cosine + weights.around_cosine) * evidence.unrelated
     beyond = weights.relevance_slope * (total - ground - weights.relevance_centre)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from goat.adapters.approvals_memory import MemoryApprovals
 from goat.adapters.embedder_hashing import HashingEmbedder
 from goat.adapters.journal_memory import (
     MemoryArchive,
@@ -53,6 +54,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
             tokens=EstimatedTokens(),
             model=ScriptedModel(),
             usage=MemoryUsageLog(),
+            approvals=MemoryApprovals(),
             steps=PlainSteps(),
             locks=LocalLocks(),
             clock=clock,

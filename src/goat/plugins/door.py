@@ -1,0 +1,57 @@
+"""The one door through which plugins come in: the bundled ones, and those in the person's folders."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from goat.errors import BackendUnavailable
+from goat.plugins.registry import Registry
+from goat.ports.stores import Journal
+from goat.records.turns import Notice
+from goat.settings import Settings
+from goat.tools.acting import Acting
+from goat.tools.plugins import PluginManager
+
+BUNDLED = ("goat.plugins.files", "goat.plugins.shell", "goat.plugins.web", "goat.plugins.introspect")
+
+
+def plugin_folders(settings: Settings, home: Path) -> list[Path]:
+    """Where a person's plugins stand: `plugins` in the data folder, and the folders of the settings."""
+    return [home / "plugins", *(Path(path).expanduser() for path in settings.plugins.paths)]
+
+
+@asynccontextmanager
+async def plugins_at_work(
+    settings: Settings,
+    home: Path,
+    acting: Acting,
+    journal: Journal,
+    embedder: str,
+    memory: Any,
+    tell: Callable[[Notice], None],
+) -> AsyncIterator[PluginManager]:
+    """Load all plugins, give their tools to each new turn and keep them up to date until the context ends.
+
+    Questions that an earlier process left open are closed as expired, and the person is told.
+    """
+
+    async def metrics(owner: str) -> dict[str, Any]:
+        return asdict(await journal.counts(owner, embedder))
+
+    registry = Registry(settings.tools, metrics, home / "logs", acting.redact, memory)
+    folders = plugin_folders(settings, home)
+    folders[0].mkdir(parents=True, exist_ok=True)
+    plugins = PluginManager(folders, registry, BUNDLED, tell, linger_seconds=settings.turn.timeout_seconds)
+    try:
+        for question in await acting.policy.expire_left():
+            told = f"the question whether {question.tool} may run expired because GOAT was restarted; ask again"
+            tell(Notice("approvals", told))
+    except BackendUnavailable as lost:
+        tell(Notice("approvals", str(lost)))
+    async with plugins.running(settings.plugins.scan_seconds):
+        acting.outfit.add(lambda: plugins.tools)
+        yield plugins
