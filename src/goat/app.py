@@ -25,6 +25,7 @@ from goat.memory.l2_history import History
 from goat.memory.l2_thread import bands_for, row_name
 from goat.memory.overview import Overview
 from goat.memory.thread_store import ThreadStore
+from goat.memory.tools import MemoryTools
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
 from goat.ports.edges import Approvals, HistorySource, HistoryWriter, Outbox
@@ -121,7 +122,14 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
     background = Background(_report_to(observer))
     journal, working = backends.journal, backends.working
     archive = Archive(
-        journal, backends.embeddings, backends.lexical, backends.vectors, backends.embedder, background, observer
+        journal=journal,
+        embeddings=backends.embeddings,
+        lexical=backends.lexical,
+        vectors=backends.vectors,
+        embedder=backends.embedder,
+        background=background,
+        observer=observer,
+        zone=backends.clock.zone(),
     )
     facts = Facts(
         backends.permanent,
@@ -167,6 +175,13 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         clock=backends.clock,
         observer=observer,
     )
+    forgetter = Forgetter(
+        backends.forgetting, journal, backends.transfer, backends.permanent, working, archive, facts
+    )
+    remembering = MemoryTools(
+        memory, journal, facts, identity, forgetter, enriching, backends.clock, backends.embedder.name
+    )
+    act.outfit.add(remembering.definitions)
     return App(
         settings=settings,
         backends=backends,
@@ -180,9 +195,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         identity=identity,
         undo=Undo(backends.permanent, facts, backends.clock),
         overview=Overview(journal, backends.transfer, backends.permanent, backends.forgetting),
-        forgetter=Forgetter(
-            backends.forgetting, journal, backends.transfer, backends.permanent, working, archive, facts
-        ),
+        forgetter=forgetter,
         background=background,
     )
 
@@ -210,16 +223,12 @@ async def open_app(
         stack.push_async_callback(app.background.drain, DRAIN_SECONDS)
         await _catch_up(app, embed)
         if provider_of(settings) is not None:
-            await stack.enter_async_context(_plugins(app, home))
+            from goat.plugins.door import plugins_at_work
+
+            journal, embedder, tell = backends.journal, backends.embedder.name, backends.observer.notice
+            plugins = plugins_at_work(app.settings, home, app.acting, journal, embedder, app.memory, tell)
+            await stack.enter_async_context(plugins)
         yield app
-
-
-def _plugins(app: App, home: Path) -> AbstractAsyncContextManager[object]:
-    from goat.plugins.door import plugins_at_work
-
-    backends = app.backends
-    observer, journal, embedder = backends.observer, backends.journal, backends.embedder.name
-    return plugins_at_work(app.settings, home, app.acting, journal, embedder, app.memory, observer.notice)
 
 
 async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], None], stack: AsyncExitStack) -> Backends:

@@ -362,3 +362,22 @@ async def test_the_passages_of_episodes_are_those_that_pass_the_filter(index: Le
     assert (await index.passages_of("nobody", [7], EVERYWHERE)).tolist() == []
     await index.apply([], [("ana", 2)], cursor=2)
     assert (await index.passages_of("ana", [7], EVERYWHERE)).tolist() == [0]
+
+
+async def test_the_newest_passages_are_those_that_pass_the_filter_whatever_their_words(index: LexicalIndex) -> None:
+    hour = timedelta(hours=1)
+    await add(
+        index,
+        document(0, "tea", at=NOON + 2 * hour),
+        document(1, "", at=NOON),
+        document(2, "bread", at=NOON + hour),
+        document(3, "salt", at=NOON + hour),
+        document(4, "milk", at=NOON + hour, chat="work"),
+    )
+    assert (await index.newest("ana", 9, EVERYWHERE)).tolist() == [0, 4, 3, 2, 1]
+    assert (await index.newest("ana", 2, Where(chat="home"))).tolist() == [0, 3]
+    assert (await index.newest("ana", 9, Where(after=NOON, before=NOON + hour))).tolist() == [1]
+    assert (await index.newest("ana", 0, EVERYWHERE)).tolist() == []
+    assert (await index.newest("nobody", 9, EVERYWHERE)).tolist() == []
+    await index.apply([], [("ana", 0)], cursor=2)
+    assert (await index.newest("ana", 1, Where(chat="home"))).tolist() == [3]

@@ -28,10 +28,8 @@ NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
 async def export(app: App, path: Path, owners: Sequence[str] = ("admin",), named: bool = False) -> Exported:
-    out = io.StringIO()
-    exported = await app.exporter.run(JsonLinesWriter(out), owners, named, {"made_by": "test"})
-    path.write_text(out.getvalue(), encoding="utf-8", newline="")
-    return exported
+    with path.open("w", encoding="utf-8", newline="") as out:
+        return await app.exporter.run(JsonLinesWriter(out), owners, named, {"made_by": "test"})
 
 
 async def bring(app: App, path: Path, owner: str = "admin", **aim: Any) -> Imported:
@@ -74,7 +72,7 @@ async def lived(app: App) -> None:
             said(
                 2, role=Role.ASSISTANT, text="> a quotation only", passages=(), tags=("a", "b"), source="bot", key="9"
             ),
-            said(3, text="", chat="", exchange_id=""),
+            said(3, text="", chat="", exchange_id="", topic_id="t"),
             said(3, text="same text, no key"),
             said(3, text="same text, no key"),
         ]

@@ -169,8 +169,8 @@ def test_all_faults_of_all_sources_are_reported_at_once(home: Path) -> None:
             "[aits] budget_base: must be a valid integer, not '2000'",
             "[prefetch] score_similarity_weight, score_recency_weight and score_access_weight must add up to 1, "
             "not 1.1",
-            "[model] provider: 'deepsek' must be one of deepseek, openai, anthropic, groq, ollama, gguf, openrouter, gemini, "
-            "other, offline; did you mean 'deepseek'?",
+            "[model] provider: 'deepsek' must be one of deepseek, openai, anthropic, groq, ollama, gguf, openrouter, "
+            "gemini, other, offline; did you mean 'deepseek'?",
             "[model] temperature: must be a valid number, not True",
         ]
     )

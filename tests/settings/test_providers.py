@@ -6,7 +6,20 @@ import pytest
 from pydantic import SecretStr
 
 from goat.errors import SettingsError
-from goat.settings import GGUF, OTHER, ModelEndpoint, Settings, provider_at, provider_of, providers
+from goat.records.usage import Usage
+from goat.settings import (
+    GGUF,
+    OTHER,
+    ModelEndpoint,
+    Price,
+    Settings,
+    endpoint_named,
+    fallbacks_of,
+    fitted,
+    provider_at,
+    provider_of,
+    providers,
+)
 from goat.settings.catalogue import catalogue
 from goat.settings.sections import KeySettings, ModelSettings
 
@@ -112,3 +125,80 @@ def test_another_url_must_be_given() -> None:
 
 def test_an_endpoint_does_not_show_its_key() -> None:
     assert "very-secret" not in repr(certainly({"groq": "very-secret"}))
+
+
+def with_keys(**model: Any) -> Settings:
+    keys = KeySettings(groq="g", openai="o", openrouter="r")  # type: ignore[arg-type]
+    return Settings(model=ModelSettings(**model), keys=keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("groq", "groq/openai/gpt-oss-120b"),
+        ("groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-20b"),
+        ("openai/gpt-oss-20b", "openai/gpt-oss-20b"),
+        ("openrouter/auto", "openrouter/openrouter/auto"),
+        ("openrouter/openrouter/auto", "openrouter/openrouter/auto"),
+        ("gpt-6-luna", "openai/gpt-6-luna"),
+        ("gguf//models/a.gguf", "gguf//models/a.gguf"),
+        ("ollama/any/thing:7b", "ollama/any/thing:7b"),
+    ],
+)
+def test_a_model_is_named_by_provider_and_name_or_by_either(name: str, title: str) -> None:
+    assert endpoint_named(with_keys(), name).title == title
+
+
+def test_a_model_that_two_providers_have_is_to_be_named_with_one() -> None:
+    assert "openai/gpt-oss-120b" in providers()["groq"].models
+    with pytest.raises(SettingsError, match="is no model that GOAT knows"):
+        endpoint_named(with_keys(), "gpt-oss-120b")
+
+
+def test_fallbacks_keep_their_order_and_use_their_own_addresses_and_keys() -> None:
+    settings = with_keys(provider="openai", base_url="http://proxy/v1", fallbacks=["groq", "openai/gpt-6-luna"])
+    first, second = fallbacks_of(settings)
+    assert (first.title, first.key.get_secret_value()) == ("groq/openai/gpt-oss-120b", "g")
+    assert first.base_url == providers()["groq"].base_url
+    assert (second.base_url, second.key.get_secret_value()) == ("http://proxy/v1", "o")
+
+
+def test_every_fault_of_the_fallbacks_is_named_at_once() -> None:
+    with pytest.raises(SettingsError) as refused:
+        fallbacks_of(with_keys(fallbacks=["deepseek", "gguf", "nonsense"]))
+    assert len(refused.value.faults) == 3
+
+
+def test_a_price_counts_fresh_and_cached_input_and_output() -> None:
+    assert Price(2.0, 10.0, 0.5).cost(Usage(1_000_000, 100_000, 400_000)) == pytest.approx(1.2 + 0.2 + 1.0)
+    assert Price(2.0, 10.0).cost(Usage(1_000_000, 0, 400_000)) == pytest.approx(2.0)
+
+
+def test_the_facts_of_the_table_are_plausible_and_name_models_of_it() -> None:
+    for row in providers().values():
+        assert set(row.facts) <= set(row.models), row.id
+        for known in row.facts.values():
+            assert known.context_tokens is None or known.context_tokens > 8000
+            if known.price is not None:
+                assert 0 < known.price.input <= known.price.output
+                assert known.price.cached is None or known.price.cached < known.price.input
+
+
+def test_what_runs_on_this_machine_is_free_and_a_model_outside_the_table_has_no_price() -> None:
+    assert certainly(provider="ollama", name="some:7b").facts.price == Price(0.0, 0.0, 0.0)
+    assert certainly({"groq": "k"}, provider="groq", name="new").facts.price is None
+
+
+def test_prices_and_context_of_the_settings_come_before_those_of_the_table() -> None:
+    own = certainly({"openai": "k"}, provider="openai", input_price=7.0, context_tokens=9000).facts
+    assert own.price == Price(7.0, 1.20, 0.02)
+    assert own.context_tokens == 9000
+    assert certainly({"groq": "k"}, provider="groq", name="new", input_price=1.0).facts.price is None
+
+
+def test_a_small_context_makes_the_budget_smaller_and_a_large_or_unknown_one_leaves_it() -> None:
+    small = fitted(Settings(model=ModelSettings(provider="ollama", context_tokens=4096, max_tokens=1024)))
+    assert small.aits.budget_hard_cap == 4096 - 1024 - 512
+    assert small.aits.budget_base <= small.aits.budget_hard_cap
+    for unchanged in (with_keys(provider="groq"), Settings(), Settings(model=ModelSettings(provider="ollama"))):
+        assert fitted(unchanged) is unchanged

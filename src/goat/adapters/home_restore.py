@@ -14,7 +14,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -158,18 +158,17 @@ async def _check(backup: Path, manifest: _Manifest, stage: Path, clock: Clock) -
 
 
 def _put_in_place(home: Path, stage: Path, manifest: _Manifest, kept: Path | None) -> None:
-    """Replace file by file. The old journal is linked into the folder of what is kept before the new one takes its
-    name, and an old log of it must not stay beside the new one."""
-    _settle(home / JOURNAL)
+    """Replace file by file. The old journal and its log are linked into the folder of what is kept before the new one
+    takes its name. The log must not stay beside the new one, which it does not belong to."""
     names = [member.name for member in manifest.members if member.name != JOURNAL]
     if not manifest.secrets and (home / ENV_NAME).exists():
         names = [name for name in names if name != ENV_NAME]
     replaced = {*names, TOML_NAME, *((ENV_NAME,) if manifest.secrets else ())}
-    logs = [f"{JOURNAL}-wal", f"{JOURNAL}-shm"]
+    log = f"{JOURNAL}-wal"
     if kept is not None:
-        for name in (JOURNAL, *logs, *sorted(replaced)):
+        for name in (JOURNAL, log, *sorted(replaced)):
             _keep(home / name, kept / name)
-    for name in logs:
+    for name in (log, f"{JOURNAL}-shm"):
         (home / name).unlink(missing_ok=True)
     for vectors in home.glob("vec-*"):
         vectors.unlink()
@@ -179,13 +178,6 @@ def _put_in_place(home: Path, stage: Path, manifest: _Manifest, kept: Path | Non
     for name in names:
         (home / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         (stage / name).replace(home / name)
-
-
-def _settle(journal: Path) -> None:
-    """Bring the log of the old journal into its file; one that is damaged keeps its log beside it."""
-    if journal.is_file():
-        with suppress(sqlite3.Error), closing(sqlite3.connect(journal)) as old:
-            old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def _keep(path: Path, place: Path) -> None:

@@ -57,6 +57,12 @@ class MemoryLexicalIndex:
         found = [n for n, one in documents.items() if one.episode_id in episode_ids and passes(one, where)]
         return np.array(sorted(found), np.int64)
 
+    async def newest(self, owner: str, limit: int, where: Where) -> Ords:
+        """See `LexicalIndex.newest`."""
+        documents = self._documents.get(owner, {})
+        found = [(one.at, ord_) for ord_, one in documents.items() if passes(one, where)]
+        return np.array([ord_ for _, ord_ in sorted(found, reverse=True)[:limit]], np.int64)
+
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers."""
         documents = self._documents.get(owner, {})

@@ -113,6 +113,13 @@ class SqliteLexicalIndex:
         found = np.flatnonzero(np.isin(view.column("episode"), np.array(episode_ids, np.int64)))
         return found[view.having(INDEXED, found) & view.passing(where, found)]
 
+    async def newest(self, owner: str, limit: int, where: Where) -> Ords:
+        """See `LexicalIndex.newest`."""
+        view = (await self._passages.columns(PORT, owner)).view()
+        everything = slice(0, view.size)
+        found = np.flatnonzero(view.having(INDEXED, everything) & view.passing(where, everything))
+        return found[np.lexsort((-found, -view.column("at")[found]))[:limit]]
+
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """See `LexicalIndex.neighbourhood`. The candidates come in rising order of their numbers.
 

@@ -93,7 +93,7 @@ class GgufModel:
         wanted = {
             "path": str(self._path),
             "context_tokens": self._settings.context_tokens or CONTEXT_TOKENS,
-            "threads": usable_cores(),
+            "threads": spare_cores(),
             "key": key,
         }
         with TemporaryFile() as errors:
@@ -150,8 +150,7 @@ async def _told(process: asyncio.subprocess.Process, wanted: dict[str, object]) 
     return told
 
 
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def spare_cores() -> int:
+    """The cores that this process may use, less one for the rest of GOAT: llama.cpp's threads wait for the slowest."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(cores - 1, 1)

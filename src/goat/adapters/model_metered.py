@@ -12,7 +12,7 @@ from goat.ports.models import ChatModel, TokenCounter, UsageLog
 from goat.ports.run import Clock, Observer
 from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
-from goat.records.usage import ModelCall, Usage
+from goat.records.usage import ModelCall, Usage, dollars
 from goat.settings.providers import FREE, Price
 
 
@@ -73,7 +73,7 @@ class MeteredModel:
         if spent >= self._limit:
             raise ModelError(
                 self.name,
-                f"today's limit of ${self._limit:,.2f} is reached (${spent:,.2f} spent)",
+                f"today's limit of {dollars(self._limit)} is reached ({dollars(spent)} spent)",
                 "Your message is kept; ask again tomorrow, or raise [model] daily_limit_usd.",
                 ModelFault.LIMIT,
             )

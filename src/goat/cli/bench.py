@@ -50,3 +50,23 @@ def locomo(
     locomo_table.show(out, outcome, data.stem)
     if json_out:
         locomo_table.write(json_out, outcome, data.stem)
+
+
+@bench.command()
+def dialogue(
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file, played too.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Groups of each LoCoMo conversation.")] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """How often what a message needs is in its prompt, per thread state and reflex mode, along whole dialogues."""
+    from goat.bench import report
+    from goat.bench.dialogue import figures, run
+
+    out, err = consoles()
+    with err.status("reading …") as status:
+        shown = figures(run(data, limit, lambda step: status.update(f"{step} …")))
+    report.show(out, "goat bench dialogue", shown)
+    if json_out:
+        report.write_json(json_out, "dialogue", shown)

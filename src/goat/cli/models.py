@@ -17,9 +17,9 @@ from goat.app import greet_model, open_app
 from goat.cli.running import run_to_end
 from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, notices_to, read_settings
 from goat.errors import SettingsError
-from goat.interfaces.money import UNKNOWN, dollars, tokens
+from goat.interfaces.money import UNKNOWN, tokens
 from goat.records.models import Reply
-from goat.records.usage import UsageDay
+from goat.records.usage import UsageDay, dollars
 from goat.settings import (
     OTHER,
     Loaded,

@@ -22,6 +22,10 @@ from goat.cli.session import (
 )
 from goat.settings import Loaded
 
+REINDEX_KEY = "reindex:under way"
+REINDEX_SECONDS = 7 * 24 * 3600.0
+"""After this an interrupted reindex begins anew."""
+
 
 def status(
     as_json: JsonOption = False, owner: OwnerOption = None, home: HomeOption = None, config: ConfigOption = None
@@ -76,8 +80,12 @@ def reindex(home: HomeOption = None, config: ConfigOption = None) -> None:
 async def _reindex(loaded: Loaded) -> None:
     out, err = consoles()
     async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+        begun_before = not await app.backends.working.claim(REINDEX_KEY, REINDEX_SECONDS)
+        if begun_before:
+            err.print("Going on where the last reindex was interrupted.", style="dim")
         with _progress(err) as progress:
-            await app.memory.archive.rebuild(_Bars(progress).show)
+            await app.memory.archive.rebuild(_Bars(progress).show, resume=begun_before)
+        await app.backends.working.delete(REINDEX_KEY)
         out.print("Both indexes hold everything that the journal holds.")
 
 

@@ -11,7 +11,7 @@ from goat.app import App, open_app
 from goat.cli import exits
 from goat.cli.running import run_to_end
 from goat.cli.session import ConfigOption, HomeOption, OwnerOption, consoles, notices_to, read_settings
-from goat.interfaces.terminal import Terminal, piped_lines, typed_messages
+from goat.interfaces.terminal import Terminal, piped_lines, typed_answer, typed_messages
 from goat.settings import Loaded
 
 
@@ -38,6 +38,7 @@ async def _chat(loaded: Loaded, owner: str | None) -> bool:
         if not interactive:
             return await terminal.converse(piped_lines())
         out.print(await _greeting(app, owner or loaded.settings.admin), style="dim", highlight=False)
+        terminal.can_ask(typed_answer)
         await terminal.converse(typed_messages(), interruptible=True)
         return True
 
@@ -63,4 +64,7 @@ def ask(
 async def _ask(loaded: Loaded, owner: str | None, chat_name: str, text: str) -> None:
     out, err = consoles()
     async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
-        await Terminal(app, owner or loaded.settings.admin, out, err, chat_name).turn(text)
+        terminal = Terminal(app, owner or loaded.settings.admin, out, err, chat_name)
+        if sys.stdin.isatty() and err.is_terminal:
+            terminal.can_ask(typed_answer)
+        await terminal.turn(text)

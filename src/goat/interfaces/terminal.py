@@ -6,7 +6,7 @@ import asyncio
 import io
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Self
@@ -18,13 +18,16 @@ from goat.app import App
 from goat.errors import GoatError, MessageRefused
 from goat.interfaces.commands import ChatCommands
 from goat.interfaces.money import usage_line
+from goat.interfaces.terminal_tools import TerminalAsker, told
 from goat.interfaces.wrapping import WordWrap
 from goat.records.episodes import Incoming
+from goat.records.tools import ToolProgress
 from goat.records.turns import TurnResult
 
 CHAT = "terminal"
 CHANNEL = "terminal"
 REPLACED = "(Characters that cannot be stored were replaced by \N{REPLACEMENT CHARACTER} in your message.)"
+THINKING = "thinking …"
 INTERRUPTED = "(Interrupted. Your message is kept.)"
 BROKEN_OFF = "(That answer broke off. The whole one:)"
 
@@ -42,6 +45,16 @@ class Terminal:
         self._out = out
         self._err = err
         self._commands = ChatCommands(app, owner)
+        self._reply: _Reply | None = None
+
+    def can_ask(self, read: Callable[[str], Awaitable[str]]) -> Callable[[], None]:
+        """Let tools ask the person here: `read` shows a prompt and gives the typed line. What comes back ends it."""
+        asker = TerminalAsker(self._owner, self._chat, self._err, read, self._pause)
+        return self._app.acting.askers.attach(asker)
+
+    def _pause(self) -> None:
+        if self._reply is not None:
+            self._reply.pause()
 
     async def show_undelivered(self) -> None:
         """Print the replies that were committed but never shown, because the program ended in between."""
@@ -56,7 +69,8 @@ class Terminal:
         """Handle one message and print the reply. Raises `GoatError` when there is none."""
         incoming = Incoming(self._owner, self._chat, text, self._app.backends.clock.now(), source=CHANNEL)
         with _Reply(self._out, self._err) as reply:
-            result = await self._app.orchestrator.run(incoming, reply.write)
+            self._reply = reply
+            result = await self._app.orchestrator.run(incoming, reply.write, reply.tool)
             reply.settle(result.text)
         if result.altered:
             self._err.print(REPLACED, style="yellow")
@@ -113,7 +127,8 @@ class _Reply:
         self._err = err
         self._wrap = WordWrap(out.width) if out.is_terminal else None
         self._shown = ""
-        self._status = Status("thinking …", console=err, spinner="dots") if err.is_terminal else None
+        self._paused = False
+        self._status = Status(THINKING, console=err, spinner="dots") if err.is_terminal else None
         self.started = False
 
     def __enter__(self) -> Self:
@@ -125,8 +140,31 @@ class _Reply:
         """Print a piece of the reply."""
         self._stop_status()
         self.started = True
+        self._paused = False
         self._shown += piece
         self._print(self._wrap.feed(piece) if self._wrap else piece)
+
+    def tool(self, progress: ToolProgress) -> None:
+        """Show a tool at work on a screen: while it runs as the sign of work, then as a line with its time."""
+        if not self._err.is_terminal:
+            return
+        self.pause()
+        if progress.seconds is not None:
+            self._err.print(told(progress), style="dim", markup=False, highlight=False)
+        self._status = Status(
+            told(progress) if progress.seconds is None else THINKING, console=self._err, spinner="dots"
+        )
+        self._status.start()
+
+    def pause(self) -> None:
+        """Leave the screen to somebody else, at the beginning of a line."""
+        self._stop_status()
+        if self._wrap and self._shown:
+            self._print(self._wrap.close())
+            self._wrap = WordWrap(self._out.width)
+        if self._shown and not self._paused:
+            self._out.print()
+        self._paused = True
 
     def settle(self, text: str) -> None:
         """Show what of the reply's text was not shown yet: the rest, or all of it where the pieces led elsewhere."""
@@ -195,3 +233,14 @@ async def typed_messages() -> AsyncIterator[str]:
         if text.strip() in {"/quit", "/exit"}:
             return
         yield text
+
+
+async def typed_answer(prompt: str) -> str:
+    """The line that a person types at a question; empty when they leave it with Ctrl-C or Ctrl-D."""
+    from prompt_toolkit import PromptSession
+
+    session: PromptSession[str] = PromptSession()
+    try:
+        return await session.prompt_async(prompt, handle_sigint=False)
+    except (EOFError, KeyboardInterrupt):
+        return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import tzinfo
 
 from goat.background import Background
 from goat.errors import BackendUnavailable
@@ -22,6 +23,7 @@ from goat.records.search import Floats, LexicalDocument, VectorRow
 from goat.records.turns import Notice
 from goat.retrieval.query import whole_text_term
 from goat.retrieval.terms import analyse, is_short_question
+from goat.retrieval.times import told_days
 
 BATCH = 256
 """Changes that a follower takes in one step of the lexical index."""
@@ -45,13 +47,20 @@ def spoken(episode: Episode, text: str) -> str:
     return f"{episode.speaker}: {text}" if episode.speaker else text
 
 
-def lexical_document(episode: Episode, passage: Passage) -> LexicalDocument:
-    """The passage with its terms counted."""
+def lexical_document(episode: Episode, passage: Passage, zone: tzinfo) -> LexicalDocument:
+    """The passage with its terms counted.
+
+    Beside its words stand terms that do not count for its length: one for the whole message, and one for each day that
+    it tells of, as the clocks of `zone` count days. A short question asks for days and tells of none.
+    """
     text = episode.text[passage.span.start : passage.span.end]
     terms = Counter(analyse(spoken(episode, text)))
     length = terms.total()
     if passage.part == 0:
         terms[whole_text_term(episode.text)] = 1
+    question = is_short_question(text)
+    if not question:
+        terms.update(dict.fromkeys(told_days(text, episode.at, zone), 1))
     return LexicalDocument(
         owner=passage.owner,
         ord=passage.ord,
@@ -62,7 +71,7 @@ def lexical_document(episode: Episode, passage: Passage) -> LexicalDocument:
         length=length,
         topic_id=episode.topic_id,
         speaker=episode.speaker,
-        question=is_short_question(text),
+        question=question,
         human=episode.role is Role.USER,
     )
 
@@ -79,6 +88,7 @@ class Archive:
         embedder: Embedder,
         background: Background,
         observer: Observer,
+        zone: tzinfo,
     ) -> None:
         self._journal = journal
         self._embeddings = embeddings
@@ -87,6 +97,7 @@ class Archive:
         self._embedder = embedder
         self._background = background
         self._observer = observer
+        self._zone = zone
         self._following = asyncio.Lock()
         self._embedding: asyncio.Task[None] | None = None
         self._behind = False
@@ -125,7 +136,7 @@ class Archive:
                 changes = await self._journal.changes(cursor, BATCH)
                 if not changes:
                     return
-                documents, removed = await asyncio.to_thread(_lexical_step, changes)
+                documents, removed = await asyncio.to_thread(_lexical_step, changes, self._zone)
                 reach("words_step")
                 cursor = changes[-1].seq
                 await self._lexical.apply(documents, removed, cursor)
@@ -239,6 +250,6 @@ def _removed(changes: Sequence[Change]) -> list[tuple[str, int]]:
     return [(change.owner, p.ord) for change in changes if change.episode is None for p in change.passages]
 
 
-def _lexical_step(changes: Sequence[Change]) -> tuple[list[LexicalDocument], list[tuple[str, int]]]:
-    documents = [lexical_document(c.episode, p) for c in changes if c.episode for p in c.passages]
+def _lexical_step(changes: Sequence[Change], zone: tzinfo) -> tuple[list[LexicalDocument], list[tuple[str, int]]]:
+    documents = [lexical_document(c.episode, p, zone) for c in changes if c.episode for p in c.passages]
     return documents, _removed(changes)

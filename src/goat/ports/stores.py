@@ -180,6 +180,10 @@ class LexicalIndex(Protocol):
         """The indexed passages of these episodes that pass the filter, in rising order."""
         ...
 
+    async def newest(self, owner: str, limit: int, where: Where) -> Ords:
+        """The newest `limit` passages that pass the filter, newest first; of one time the higher number comes first."""
+        ...
+
     async def neighbourhood(self, owner: str, ords: Ords, reach: int, where: Where) -> Neighbourhood:
         """The given passages and those up to `reach` steps away that pass the filter, each once, with surroundings."""
         ...

@@ -47,9 +47,9 @@ class ModelRequest:
     """One model call. `question` and `recalled` are what the data message was made from, for a model that answers
     from memory alone.
 
-    `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. The `history` messages behind the first
-    are the conversation so far, which can be left out where the prompt is too long. With `schema`, a JSON Schema object,
-    the answer's text is a JSON document that fits it, where the endpoint can bind its answers.
+    `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. The `history` messages behind the
+    first are the conversation so far, which can be left out where the prompt is too long. With `schema`, a JSON Schema
+    object, the answer's text is a JSON document that fits it, where the endpoint can bind its answers.
     """
 
     messages: tuple[ChatMessage, ...]

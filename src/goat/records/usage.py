@@ -65,3 +65,15 @@ class UsageDay:
     cost_usd: float
     unpriced: int = 0
     estimated: int = 0
+
+
+def dollars(amount: float) -> str:
+    """An amount of USD: cents where it has them, else its first two digits that count."""
+    if amount == 0 or amount >= 0.1:
+        return f"${amount:,.2f}"
+    if amount < 0.000_001:
+        return "under $0.000001"
+    digits = 2
+    while round(amount, digits) < amount * 0.95 or round(amount, digits) > amount * 1.05:
+        digits += 1
+    return f"${amount:.{digits}f}"

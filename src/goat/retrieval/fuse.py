@@ -34,7 +34,7 @@ class Evidence:
     `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
-    that the query asks for, `nearness` (0..1) how near in time it is.
+    that the query asks for or tells of it, `nearness` (0..1) how near in time it is.
     """
 
     lexical: LexicalFeatures

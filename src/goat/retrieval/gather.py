@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +12,14 @@ from goat.errors import BackendUnavailable
 from goat.ports.stores import LexicalIndex, VectorIndex
 from goat.records.search import Hits, Lost, Ords
 from goat.retrieval.query import Query, whole_text_term
-from goat.retrieval.times import is_pinned, within
+from goat.retrieval.times import TELLING, asked_days, narrow, pinned, within
+from goat.retrieval.when import Window
 
 LIST_LENGTH = 200
 """Hits taken from each group. With the neighbours of every hit, 200 loses nothing against whole lists."""
 
 Group = Callable[[Query], Awaitable[Hits]]
+Windows = Callable[[Sequence[Window]], Sequence[Window]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class Candidates:
 
 
 def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, Group]:
-    """Every group by name: the same text, exact keys, words and meaning; in the chat, the topic, the named times."""
+    """Every group by name: the same text, exact keys, words and meaning; in the chat, the topic, the named times.
+
+    What was said in a named day or hour is a group by itself, whatever its words, and so is what tells of a named day.
+    """
 
     async def words(query: Query) -> Hits:
         return await lexical.search(query.owner, query.terms, LIST_LENGTH, query.where)
@@ -45,6 +50,13 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         if query.vector is None:
             raise BackendUnavailable("Embedder", "query", "the message has no vector")
         return await vectors.search(query.owner, query.vector, LIST_LENGTH, query.where)
+
+    async def said(query: Query) -> Hits:
+        ords = await lexical.newest(query.owner, LIST_LENGTH, query.where)
+        return Hits(ords, np.ones(len(ords), dtype=np.float32))
+
+    async def telling(query: Query) -> Hits:
+        return await lexical.search(query.owner, asked_days(query.windows), LIST_LENGTH, query.where)
 
     def in_chat(group: Group) -> Group:
         return lambda query: group(replace(query, where=replace(query.where, chat=query.chat)))
@@ -61,24 +73,18 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         "words_in_topic": in_topic(words),
         "meaning_in_topic": in_topic(meaning),
         "keys": keys,
-        "words_in_window": in_windows(words),
-        "meaning_in_window": in_windows(meaning),
+        "words_in_window": in_windows(words, pinned),
+        "meaning_in_window": in_windows(meaning, pinned),
+        "said_in_window": in_windows(said, narrow),
+        TELLING: telling,
     }
 
 
-IN_WINDOW = frozenset({"words_in_window", "meaning_in_window"})
-"""The groups whose hits lie in a window that the query names."""
-
-
-def in_windows(group: Group) -> Group:
-    """The group within each pinned window of the query; nothing for a query without one."""
+def in_windows(group: Group, chosen: Windows) -> Group:
+    """The group within each chosen window of the query; nothing for a query without one."""
 
     async def search(query: Query) -> Hits:
-        found = [
-            await group(replace(query, where=within(query.where, window)))
-            for window in query.windows
-            if is_pinned(window)
-        ]
+        found = [await group(replace(query, where=within(query.where, window))) for window in chosen(query.windows)]
         if not found:
             return Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
         return Hits(np.concatenate([hits.ords for hits in found]), np.concatenate([hits.scores for hits in found]))

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goat.errors import BackendUnavailable
 from goat.ports.stores import Journal, LexicalIndex, VectorIndex
@@ -22,9 +23,9 @@ from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Or
 from goat.retrieval import context
 from goat.retrieval.cutoff import cut
 from goat.retrieval.fuse import Evidence, Scores, fuse
-from goat.retrieval.gather import IN_WINDOW, Candidates, candidate_groups, gather
+from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
-from goat.retrieval.times import nearness
+from goat.retrieval.times import TELLING, TELLS, distances, nearness
 from goat.retrieval.weights import Weights
 
 T = TypeVar("T")
@@ -39,7 +40,8 @@ class Recipe:
     limit: int = 20
 
 
-EVERYWHERE_GROUPS = ("verbatim", "keys", "words", "meaning", "words_in_window", "meaning_in_window")
+TIME_GROUPS = ("words_in_window", "meaning_in_window", "said_in_window", TELLING)
+EVERYWHERE_GROUPS = ("verbatim", "keys", "words", "meaning", *TIME_GROUPS)
 
 REFLEX = Recipe("reflex", EVERYWHERE_GROUPS)
 COLD = Recipe("cold", (*EVERYWHERE_GROUPS, "words_in_chat", "meaning_in_chat"))
@@ -98,8 +100,9 @@ class Retriever:
         results: tuple[Recalled, ...] = ()
         if len(candidates.ords):
             near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
-            scores = await progress.stage("score", self._score(query, near, candidates, progress))
-            rows = cut(near, scores, least_relevance, recipe.limit)
+            distance = distances(query.windows, near.at)
+            scores = await progress.stage("score", self._score(query, near, candidates, distance, progress))
+            rows = cut(near, scores, distance, least_relevance, recipe.limit)
             results = await progress.stage("fetch", self._fetch(query, near, scores, rows, candidates, progress))
         return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
 
@@ -111,7 +114,14 @@ class Retriever:
         located = await progress.spare("episodes", self._journal.locate(query.owner, ords.tolist()), {})
         return context.alone(ords, located)
 
-    async def _score(self, query: Query, near: Neighbourhood, candidates: Candidates, progress: _Progress) -> Scores:
+    async def _score(
+        self,
+        query: Query,
+        near: Neighbourhood,
+        candidates: Candidates,
+        distance: NDArray[np.float64],
+        progress: _Progress,
+    ) -> Scores:
         lexical = await progress.spare(
             "lexical features",
             self._lexical.features(query.owner, query.terms, near),
@@ -121,14 +131,15 @@ class Retriever:
         unrelated = self._weights.unrelated(query.vector)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
+        telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
         evidence = Evidence(
             lexical=lexical,
             cosines=cosines,
             around=around,
             unrelated=unrelated,
             same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
-            in_window=np.array([not IN_WINDOW.isdisjoint(found) for found in mechanisms], dtype=np.bool_),
-            nearness=nearness(query.windows, near.at),
+            in_window=np.isfinite(distance) | telling,
+            nearness=np.maximum(nearness(query.windows, near.at), np.float32(TELLS) * telling),
         )
         return fuse(query.text, near, evidence, self._weights)
 

@@ -36,7 +36,7 @@ from goat.retrieval.languages import (
 )
 from goat.retrieval.words import HAN, Kind, Token, count_words, tokens
 
-VERSION = 1
+VERSION = 2
 """Grows with every change of the terms: an index of another version has to be built anew."""
 
 _KEY_LETTERS = 5

@@ -1,20 +1,23 @@
-"""The times that a query names, as the pipeline uses them.
+"""The times that queries and messages name, as the pipeline uses them.
 
-A short explicit window ("yesterday at three", "on 9 July", "last week") is a group of candidates of its own that the
-cutoff cannot erase. Every window, a bare month or weekday too, lifts what was said in it and soon after: people tell of
-a thing when it has happened.
+A short explicit window of a query ("yesterday at three", "on 9 July", "last week") is pinned: what was said in it is a
+group of candidates of its own that the cutoff cannot erase. Every window, a bare month or weekday too, lifts what was
+said in it and soon after: people tell of a thing when it has happened.
+
+A message tells of other days than its own ("yesterday I fixed the boiler"). They are indexed with it as terms, one for
+each day, and a pinned window finds them, at a lower weight than what was said in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goat.records.search import Floats, Where
+from goat.records.search import Floats, Recalled, Where
 from goat.retrieval.when import Window, find_windows
 
 CONSIDERED = 2000
@@ -23,7 +26,21 @@ CONSIDERED = 2000
 LONGEST_PINNED = timedelta(days=32)
 """A longer window says too little to keep whatever was said in it."""
 
+NARROW = timedelta(hours=25)
+"""A day, also the one on which clocks go back: of so short a time everything that was said in it is a candidate."""
+
+LONGEST_TOLD = timedelta(days=10)
+"""A message that names a longer time tells of none of its days."""
+
+TELLS = 0.6
+"""How near in time, in 0..1, a message is that tells of an asked day but was said on another."""
+
+TELLING = "tells_of_window"
+"""The group of the messages that tell of an asked day."""
+
 DAY = 86400.0
+MOMENTS = frozenset({"time", "part"})
+"""Kinds of windows that ask for a moment: of these the nearest counts most."""
 FINE_KINDS = frozenset({"time", "part", "day", "weekend", "holiday"})
 
 
@@ -32,9 +49,14 @@ def windows_of(text: str, at: datetime, zone: tzinfo) -> tuple[Window, ...]:
     return tuple(find_windows(text[:CONSIDERED], at, zone))
 
 
-def is_pinned(window: Window) -> bool:
-    """Whether results from the window survive the cutoff."""
-    return window.explicit and window.before - window.after <= LONGEST_PINNED
+def pinned(windows: Sequence[Window]) -> tuple[Window, ...]:
+    """The windows whose results survive the cutoff."""
+    return tuple(one for one in windows if one.explicit and one.before - one.after <= LONGEST_PINNED)
+
+
+def narrow(windows: Sequence[Window]) -> tuple[Window, ...]:
+    """The pinned windows that are no longer than a day."""
+    return tuple(one for one in pinned(windows) if one.before - one.after <= NARROW)
 
 
 def within(where: Where, window: Window) -> Where:
@@ -63,6 +85,52 @@ def nearness(windows: Sequence[Window], at: NDArray[np.float64]) -> Floats:
     return best
 
 
-def distance(windows: Sequence[Window], at: datetime) -> float:
-    """Seconds from a moment to the nearest asked moment."""
-    return min(abs((at - window.centre).total_seconds()) for window in windows)
+def distances(windows: Sequence[Window], at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far, in seconds, each passage is from the nearest asked moment; infinite outside of every pinned window.
+
+    `at` is epoch seconds. What lies in a window that asks for no moment (a day, a week) is at no distance.
+    """
+    nearest = np.full(len(at), np.inf)
+    for window in pinned(windows):
+        inside = (at >= window.after.timestamp()) & (at < window.before.timestamp())
+        far = np.abs(at - window.centre.timestamp()) if window.kind in MOMENTS else np.zeros(len(at))
+        nearest = np.where(inside, np.minimum(nearest, far), nearest)
+    return nearest
+
+
+def asked_first(results: Sequence[Recalled], windows: Sequence[Window]) -> tuple[list[Recalled], int]:
+    """The results with those of an asked time in front, and how many these are.
+
+    First comes what was said then, what is nearest to an asked moment before the rest; next what tells of such a day.
+    Otherwise the order stays.
+    """
+    far = distances(windows, np.array([result.episode.at.timestamp() for result in results], dtype=np.float64))
+    said = [place for place in np.argsort(far, kind="stable").tolist() if np.isfinite(far[place])]
+    others = [place for place in range(len(results)) if not np.isfinite(far[place])]
+    telling = [place for place in others if TELLING in results[place].mechanisms]
+    rest = [place for place in others if TELLING not in results[place].mechanisms]
+    return [results[place] for place in (*said, *telling, *rest)], len(said) + len(telling)
+
+
+def asked_days(windows: Sequence[Window]) -> tuple[str, ...]:
+    """The terms of the days that a query's pinned windows touch."""
+    return _day_terms(pinned(windows))
+
+
+def told_days(text: str, at: datetime, zone: tzinfo) -> tuple[str, ...]:
+    """The terms of the days that a message of the time `at` tells of, past or to come, but for its own."""
+    told = find_windows(text[:CONSIDERED], at, zone, keep_future=True)
+    own = _day_term(at.astimezone(zone).date())
+    return tuple(term for term in _day_terms([w for w in told if w.before - w.after <= LONGEST_TOLD]) if term != own)
+
+
+def _day_terms(windows: Sequence[Window]) -> tuple[str, ...]:
+    days: dict[str, None] = {}
+    for window in windows:
+        first, last = window.after.date(), (window.before - timedelta(microseconds=1)).date()
+        days.update((_day_term(first + timedelta(step)), None) for step in range((last - first).days + 1))
+    return tuple(days)
+
+
+def _day_term(day: date) -> str:
+    return f"@{day.isoformat()}"

@@ -1,0 +1,212 @@
+"""`goat bench dialogue`: whether what a message needs stands in its prompt, along whole dialogues.
+
+What was said is archived and embedded once; then every dialogue is played through real turns with a scripted model, in
+each reflex mode on a copy of the archive, on a clock that the bench moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from time import perf_counter
+
+from goat.app import App, assemble, open_app
+from goat.bench.dialogue_data import Asked, Dialogue, Said, locomo_dialogues, own_dialogues
+from goat.bench.report import Figure, percentile
+from goat.memory.facade import FULL_ARCHIVE
+from goat.ports.models import Embedder
+from goat.records.episodes import Incoming, NewEpisode, Role
+from goat.records.models import ModelRequest
+from goat.records.search import Floats
+from goat.records.turns import Notice, TurnRecord
+from goat.retrieval.passages import split_passages
+from goat.settings import ModelSettings, Settings
+from goat.settings.sections import RecallSettings
+from goat.testing.clock import FakeClock
+from goat.testing.models import ScriptedModel
+from goat.testing.observer import KeepingObserver
+
+MODES = ("auto", "never", "always")
+LIMIT = 4
+"""Groups of messages of each LoCoMo conversation that are played without `--limit`."""
+
+GOALS = {"warm": 85.0, "drift": 85.0, "cold": 80.0}
+RETURN_GOAL = 80.0
+WARM_GOAL_MS = 10.0
+PAUSE = timedelta(seconds=40)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One turn: the share of its evidence in the prompt, by layer, and what it took beside the embedding."""
+
+    mode: str
+    dialogue: str
+    asked: Asked
+    record: TurnRecord
+    in_recalled: float
+    in_history: float
+    in_prompt: float
+    added_ms: float
+
+
+class TimedEmbedder:
+    """Passes everything on and keeps how long the last query took, in milliseconds."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.query_ms = 0.0
+
+    async def embed_query(self, text: str) -> Floats:
+        """See `Embedder.embed_query`."""
+        began = perf_counter()
+        try:
+            return await self._embedder.embed_query(text)
+        finally:
+            self.query_ms = (perf_counter() - began) * 1000
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Floats]:
+        """See `Embedder.embed_passages`."""
+        return await self._embedder.embed_passages(texts)
+
+
+def run(path: Path | None, limit: int | None, say: Say) -> list[Played]:
+    """Play the dialogues that ship with the bench and, with a LoCoMo file, its conversations."""
+    dialogues = own_dialogues()
+    if path is not None:
+        dialogues += locomo_dialogues(path, limit or LIMIT)
+    return asyncio.run(_run(dialogues, say))
+
+
+async def _run(dialogues: Sequence[Dialogue], say: Say) -> list[Played]:
+    played: list[Played] = []
+    settings = Settings(model=ModelSettings(provider="offline"))
+    with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
+        archived = Path(folder, "archived")
+        async with open_app(settings, archived, _quiet) as app:
+            for number, dialogue in enumerate(dialogues, start=1):
+                say(f"archiving dialogue {number} of {len(dialogues)}")
+                await app.memory.archive.append([_episode(dialogue.name, one) for one in dialogue.said])
+                await app.memory.archive.embed()
+        for mode in MODES:
+            home = Path(folder, mode)
+            shutil.copytree(archived, home)
+            own = settings.model_copy(update={"recall": RecallSettings.model_validate({"reflex": mode})})
+            async with open_app(own, home, _quiet) as app:
+                for number, dialogue in enumerate(dialogues, start=1):
+                    say(f"reflex {mode}: playing dialogue {number} of {len(dialogues)}")
+                    played += await _play(app, mode, dialogue)
+    return played
+
+
+def _quiet(notice: Notice) -> None:
+    """A bench shows figures only."""
+
+
+def _episode(owner: str, said: Said) -> NewEpisode:
+    return NewEpisode(
+        owner=owner,
+        chat=f"earlier {said.session}",
+        role=Role.USER,
+        text=said.text,
+        at=said.at,
+        exchange_id=f"{owner} {said.at.isoformat()}",
+        speaker=said.speaker,
+        tags=(FULL_ARCHIVE,),
+        source="bench",
+        passages=split_passages(said.text),
+    )
+
+
+async def _play(opened: App, mode: str, dialogue: Dialogue) -> list[Played]:
+    clock = FakeClock(max(one.at for one in dialogue.said) + timedelta(days=1))
+    model, observer = ScriptedModel(["Noted."]), KeepingObserver()
+    embedder = TimedEmbedder(opened.backends.embedder)
+    app = assemble(
+        opened.settings,
+        replace(opened.backends, clock=clock, model=model, observer=observer, embedder=embedder),
+    )
+    played = []
+    for number, asked in enumerate(dialogue.asked):
+        clock.move((PAUSE + timedelta(days=asked.days)).total_seconds())
+        chat = f"word {number}" if asked.kind == "word" else "now"
+        result = await app.orchestrator.run(Incoming(dialogue.name, chat, asked.text, clock.now(), source="bench"))
+        await app.settled()
+        if result.record is not None:
+            stage = result.record.stage_ms
+            added = max(stage["activate"] - embedder.query_ms, 0.0) + max(stage["layers"], stage["recall"])
+            shares = evidence_in(model.requests[-1], asked.evidence)
+            played.append(Played(mode, dialogue.name, asked, result.record, *shares, added + stage["assemble"]))
+    return played
+
+
+def evidence_in(request: ModelRequest, evidence: Sequence[str]) -> tuple[float, float, float]:
+    """The shares (0..1) of the evidence texts in the recalled block, in the conversation, and in either."""
+    data = _plain(request.messages[-2].content)
+    talk = _plain("\n".join(message.content for message in request.messages[1:-2]))
+    recalled = [_plain(text) in data for text in evidence]
+    talked = [_plain(text) in talk for text in evidence]
+    either = [one or other for one, other in zip(recalled, talked, strict=True)]
+    return _share(recalled), _share(talked), _share(either)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\n> ", "\n").split())
+
+
+def _share(found: Sequence[bool]) -> float:
+    return sum(found) / len(found) if found else 1.0
+
+
+def figures(played: Sequence[Played]) -> list[Figure]:
+    """Per mode: the evidence by state and by kind, where it came from, tokens and latency."""
+    shown: list[Figure] = []
+    for mode in MODES:
+        of_mode = [one for one in played if one.mode == mode]
+        for state, goal in GOALS.items():
+            of_state = [one for one in of_mode if one.record.state == state]
+            shown += _group(f"{mode} · {state}", of_state, goal if mode == "auto" else None)
+        for kind in ("switch", "warm", "drift", "return", "word"):
+            of_kind = [one for one in of_mode if one.asked.kind == kind]
+            goal = RETURN_GOAL if (mode, kind) == ("auto", "return") else None
+            shown += _evidence(f"{mode} · asked as {kind}", of_kind, goal)
+        for source in sorted({one.record.served_by for one in of_mode}):
+            count = sum(one.record.served_by == source for one in of_mode)
+            shown.append(Figure(f"{mode} · served by {source}", 100 * count / len(of_mode), "% of turns"))
+    return shown
+
+
+def _group(name: str, played: Sequence[Played], goal: float | None) -> list[Figure]:
+    if not played:
+        return []
+    added = [one.added_ms for one in played]
+    warm = goal is not None and "warm" in name
+    return [
+        *_evidence(name, played, goal),
+        Figure(f"{name}, evidence recalled (L3)", _percent(one.in_recalled for one in played), "%"),
+        Figure(f"{name}, evidence in the talk (L2)", _percent(one.in_history for one in played), "%"),
+        Figure(f"{name}, prompt, mean", sum(one.record.prompt_tokens for one in played) / len(played), "tokens"),
+        Figure(f"{name}, beside the embedding, p50", percentile(added, 50), "ms"),
+        Figure(f"{name}, beside the embedding, p95", percentile(added, 95), "ms", WARM_GOAL_MS if warm else None),
+    ]
+
+
+def _evidence(name: str, played: Sequence[Played], goal: float | None) -> list[Figure]:
+    if not played:
+        return []
+    share = _percent(one.in_prompt for one in played)
+    return [Figure(f"{name} ({len(played)} turns), evidence in the prompt", share, "%", goal, more_is_better=True)]
+
+
+def _percent(shares: Iterable[float]) -> float:
+    values = list(shares)
+    return 100 * sum(values) / len(values)
