@@ -5,6 +5,7 @@ Adapters are imported inside their factories, so that a start pays only for what
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from goat import __version__
 from goat.background import Background
 from goat.errors import BackendUnavailable
 from goat.memory.archive import Archive
+from goat.memory.check import Check
 from goat.memory.enriching import Enriching
 from goat.memory.facade import MemoryLayers
 from goat.memory.forget import Forgetter
@@ -34,6 +36,7 @@ from goat.ports.run import Clock, Locks, Observer, Steps
 from goat.ports.stores import (
     Embeddings,
     Forgetting,
+    Integrity,
     Journal,
     LexicalIndex,
     PermanentStore,
@@ -46,6 +49,7 @@ from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
 from goat.retrieval.terms import VERSION as TERMS_VERSION
+from goat.retrieval.times import read_grammars
 from goat.retrieval.weights import weights_for
 from goat.settings import Files, ModelEndpoint, ModelSettings, Settings, fitted, provider_of
 from goat.tools.acting import Acting, acting
@@ -64,7 +68,10 @@ UNMEASURED = (
 )
 
 DRAIN_SECONDS = 10.0
-"""How long a stop waits for searches and embedding; what is cut off is caught up at the next start."""
+"""How long a stop waits for searches and writing; what is cut off is caught up at the next start."""
+
+EMBED_SECONDS = 1.0
+"""How long a stop waits for vectors, of which an import may leave many to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,7 @@ class Backends:
     embeddings: Embeddings
     transfer: Transfer
     forgetting: Forgetting
+    integrity: Integrity
     outbox: Outbox
     lexical: LexicalIndex
     vectors: VectorIndex
@@ -107,6 +115,7 @@ class App:
     identity: Identity
     undo: Undo
     overview: Overview
+    check: Check
     forgetter: Forgetter
     background: Background
 
@@ -175,9 +184,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         clock=backends.clock,
         observer=observer,
     )
-    forgetter = Forgetter(
-        backends.forgetting, journal, backends.transfer, backends.permanent, working, archive, facts
-    )
+    forgetter = Forgetter(backends.forgetting, journal, backends.transfer, backends.permanent, working, archive, facts)
     remembering = MemoryTools(
         memory, journal, facts, identity, forgetter, enriching, backends.clock, backends.embedder.name
     )
@@ -195,6 +202,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         identity=identity,
         undo=Undo(backends.permanent, facts, backends.clock),
         overview=Overview(journal, backends.transfer, backends.permanent, backends.forgetting),
+        check=Check(backends, archive),
         forgetter=forgetter,
         background=background,
     )
@@ -213,7 +221,8 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """Open the data folder and run GOAT on it until the context ends; notices for the person go to `show`.
 
-    Missing vectors are made in the background, unless `embed` leaves that to another start.
+    Missing vectors are made in the background, and what the first message needs is read, unless `embed` leaves that to
+    another start.
     Raises `HomeError` when the folder cannot be used or another process works in it, `SettingsError` when the model
     settings lack something, and `BackendUnavailable` when the journal cannot be opened.
     """
@@ -221,6 +230,7 @@ async def open_app(
         backends = await _embedded(settings, home, show, stack)
         app = assemble(settings, backends, home / "workspaces")
         stack.push_async_callback(app.background.drain, DRAIN_SECONDS)
+        stack.callback(app.memory.archive.leave_meaning, EMBED_SECONDS)
         await _catch_up(app, embed)
         if provider_of(settings) is not None:
             from goat.plugins.door import plugins_at_work
@@ -239,6 +249,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
         SqlApprovals,
         SqlEmbeddings,
         SqlForgetting,
+        SqlIntegrity,
         SqlJournal,
         SqlOutbox,
         SqlTransfer,
@@ -270,6 +281,7 @@ async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], Non
         embeddings=SqlEmbeddings(database),
         transfer=SqlTransfer(database),
         forgetting=SqlForgetting(database),
+        integrity=SqlIntegrity(database),
         outbox=SqlOutbox(database, clock),
         lexical=SqliteLexicalIndex(database, passages, TERMS_VERSION),
         vectors=ScanVectorIndex(database, passages, home, embedder.name, embedder.dimensions),
@@ -337,6 +349,7 @@ async def _catch_up(app: App, embed: bool) -> None:
         )
         observer.notice(Notice("embedding model", told))
     if embed:
+        app.background.start("the grammars of times", asyncio.to_thread(read_grammars))
         archive.follow_meaning()
 
 

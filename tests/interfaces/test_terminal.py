@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -99,3 +100,25 @@ async def test_on_a_screen_lines_break_between_words_and_in_a_pipe_they_do_not()
             await terminal.turn("what colour?")
         assert len(out.getvalue().splitlines()) == lines
         assert " ".join(out.getvalue().split()) == long.text
+
+
+async def test_a_program_that_is_told_to_end_in_a_turn_ends() -> None:
+    class Waiting(ScriptedModel):
+        began = asyncio.Event()
+
+        async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
+            self.began.set()
+            return await asyncio.Event().wait() and ANSWER
+
+    async def typed() -> AsyncIterator[str]:
+        yield "hello"
+        raise AssertionError("the conversation went on")
+
+    model = Waiting()
+    async with memory_app(model=model) as app:
+        terminal, _, _ = screen(app)
+        conversation = asyncio.ensure_future(terminal.converse(typed(), interruptible=True))
+        await model.began.wait()
+        conversation.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await conversation

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,6 +14,7 @@ from goat.errors import ModelError, ToolError
 from goat.records.models import Reply, ToolCall, Usage
 from goat.testing.tools import LoopBench, calls, valid
 from goat.tools import ToolContext, tool
+from goat.tools.invoke import as_text
 from goat.tools.redact import Redactor
 from goat.tools.rounds import BRIDGE
 
@@ -313,3 +316,20 @@ async def test_the_context_is_ours_and_chat_id_cannot_be_chosen(bench: LoopBench
     await bench.run([calls(("where", '{"chat_id": "other"}')), calls(("where", "{}")), "Done."], [where])
     assert "no argument 'chat_id'" in bench.results()[0]
     assert bench.results()[1] == "admin test"
+
+
+def test_a_structured_result_is_read_as_json_without_its_empty_fields() -> None:
+    @dataclass
+    class Inner:
+        at: datetime
+        note: str = ""
+
+    @dataclass
+    class Outer:
+        ok: bool
+        found: tuple[Inner, ...] = ()
+        used: int | None = None
+
+    assert as_text(Outer(False)) == '{"ok": false}'
+    found = Outer(True, (Inner(datetime(2026, 3, 2, tzinfo=UTC)),), 0)
+    assert as_text(found) == '{"ok": true, "found": [{"at": "2026-03-02 00:00:00+00:00"}], "used": 0}'

@@ -12,6 +12,7 @@ from goat.adapters.tokens_estimate import EstimatedTokens
 from goat.records.episodes import Episode, Role
 from goat.records.memory import Fact, HistoryMessage
 from goat.records.search import Recalled
+from goat.retrieval.when import find_windows
 from goat.settings.sections import RetrievalBudgetSettings
 from goat.turn.prompt import Material, Prompt, PromptBuilder
 
@@ -19,6 +20,7 @@ NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 COUNTER = EstimatedTokens()
 SHARES = RetrievalBudgetSettings()
 HARD_CAP = 12000
+(TODAY,) = find_windows("earlier today", NOW, UTC)
 TEXT = st.text(max_size=60) | st.sampled_from(["word " * 300, "a" * 3000, "漢字" * 500, "short", ""])
 
 
@@ -79,7 +81,7 @@ def test_f_b36_the_parts_never_exceed_the_budget_and_what_was_found_is_never_lef
         history=history(said, minutes),
         recalled=[recalled(number, one) for number, one in enumerate(found)],
         facts=[Fact(f"k{number}", one, NOW) for number, one in enumerate(facts)],
-        names_a_time=timed,
+        windows=(TODAY,) if timed else (),
     )
     cost = prompt.layer_tokens
     mandatory = cost["message"] + cost["system"] + cost["data"]
@@ -98,16 +100,6 @@ def test_a26_a_long_conversation_leaves_recalled_memories_their_guarantee() -> N
     found = [recalled(number, "the passport is in the drawer " * 5) for number in range(20)]
     prompt = build(4352, history=history(["talk " * 200] * 30), recalled=found)
     assert prompt.layer_tokens["L3"] > SHARES.l3_min_guarantee_tokens * 0.9
-
-
-def test_a_named_time_with_results_widens_their_guarantee_and_never_the_cap() -> None:
-    found = [recalled(number, "it was said then " * 20) for number in range(60)]
-    plain, timed = (
-        build(4000, recalled=found, history=history(["talk " * 300] * 20), names_a_time=named)
-        for named in (False, True)
-    )
-    assert timed.layer_tokens["L3"] > plain.layer_tokens["L3"] + 1500
-    assert build(HARD_CAP, recalled=found, names_a_time=True).tokens <= HARD_CAP
 
 
 def test_what_is_left_out_of_the_conversation_is_marked_in_the_next_message_of_the_person() -> None:

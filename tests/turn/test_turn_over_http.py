@@ -18,7 +18,7 @@ from goat.settings import ModelEndpoint, ModelFacts, Price, Settings
 from goat.settings.sections import ModelSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
-from goat.testing.llm_answers import Tokens, fails, says
+from goat.testing.llm_answers import Tokens, fails, says, says_nothing
 from goat.testing.llm_server import LlmServer
 from goat.testing.observer import KeepingObserver
 
@@ -134,6 +134,15 @@ async def test_a_daily_limit_that_cannot_be_counted_is_told_at_the_start() -> No
     async with AsyncExitStack() as stack:
         await model_chain(unpriced, settings, MemoryUsageLog(), EstimatedTokens(), FakeClock(), observer, stack)
     assert "the price of other/m is not known" in observer.notices[0].text
+
+
+async def test_o16_an_empty_answer_is_not_archived() -> None:
+    async with LlmServer(models=NAMES) as server, talking_to(server) as app:
+        server.always(says_nothing(""))
+        with pytest.raises(ModelError, match="the answer is empty, 2 times"):
+            await say(app, "hello")
+        recent = await app.backends.journal.recent("admin", "test", 5)
+    assert [(episode.role, episode.text) for episode in recent] == [("user", "hello")]
 
 
 async def test_when_no_model_can_answer_the_message_is_kept_and_every_reason_told() -> None:

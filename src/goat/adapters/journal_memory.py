@@ -13,6 +13,7 @@ import numpy as np
 from goat.adapters.episode_uid import own_uid
 from goat.adapters.forgotten_mark import delivery_mark, uid_mark
 from goat.ports.run import Clock
+from goat.records.check import Fault
 from goat.records.episodes import (
     Appended,
     ArchiveCounts,
@@ -287,6 +288,17 @@ class MemoryForgetting:
         gone = Forgotten(archive.change(number), owner, episode.chat, number, ords)
         archive.unfinished[number] = gone
         return gone
+
+
+class MemoryIntegrity:
+    """See the port `Integrity`. There is nothing that could be damaged without the process."""
+
+    async def faults(self) -> list[Fault]:
+        """None."""
+        return []
+
+    async def mend(self, faults: list[Fault]) -> None:
+        """Nothing to do."""
 
 
 class MemoryEmbeddings:

@@ -22,6 +22,7 @@ from goat.testing.clock import START
 KINDS = ("switch", "warm", "drift", "return", "word")
 RETURN_DAYS = 3
 AGAIN = "Once more, please: "
+SHORTEST_WORD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _group(
         yield Asked("drift", beside.text, _evidence(beside, texts))
     word = _rarest_word(evidence, sample)
     if word:
-        yield Asked("word", f"{word}?", evidence)
+        yield Asked("word", f"{word}?", evidence[:1])
 
 
 def _evidence(question: Question, texts: dict[str, str]) -> tuple[str, ...]:
@@ -121,8 +122,8 @@ def _evidence(question: Question, texts: dict[str, str]) -> tuple[str, ...]:
 
 
 def _rarest_word(evidence: Sequence[str], sample: Sample) -> str:
-    """A word that of all turns only one of the evidence holds, the longest of them."""
+    """The longest word of the first evidence that no other turn holds, empty when there is none."""
     known = Counter(term for turn in sample.turns for term in set(distinct_terms(turn.text)))
     words = [word.strip(".,!?;:\"'()") for text in evidence[:1] for word in text.split()]
     alone = [word for word in words if word.isalpha() and all(known[term] == 1 for term in distinct_terms(word))]
-    return max((word for word in alone if distinct_terms(word)), key=len, default="")
+    return max((word for word in alone if len(word) >= SHORTEST_WORD), key=len, default="")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -35,6 +35,11 @@ from goat.turn.prompt import Material, PromptBuilder
 CUTS = (1, 5, 10, 20)
 SESSION_CUTS = (1, 5, 10)
 SYSTEMS = ("goat", "bm25", "embedder", "rrf")
+WITHOUT_TIMES = "goat without times"
+"""GOAT as it ranks when it does not understand times; asked only where a question names a month, a day or less."""
+
+TOO_LONG = frozenset({"year", "decade", "season"})
+"""Kinds of times that say little about when."""
 DEPTH = 400
 """Turns that are ranked for the session measures: more than any session list of ten needs."""
 
@@ -157,6 +162,9 @@ async def _ask(
     ranked = await app.memory.recall(query, Recipe("bench", REFLEX.groups, DEPTH))
     asked = Asked(question, sample.sessions)
     asked.ranked["goat"] = [names[result.episode.id] for result in ranked.results]
+    if any(window.kind not in TOO_LONG for window in query.windows):
+        timeless = await app.memory.recall(replace(query, windows=()), Recipe("bench", REFLEX.groups, DEPTH))
+        asked.ranked[WITHOUT_TIMES] = [names[result.episode.id] for result in timeless.results]
     asked.relevance = max((result.relevance for result in ranked.results), default=0.0)
     await _prompt(app, query, served, asked, names)
     return asked
@@ -175,6 +183,7 @@ async def _prompt(app: App, query: Query, served: Recall, asked: Asked, names: M
         recalled_for=query.text,
         now=query.at,
         zone=app.backends.clock.zone(),
+        windows=query.windows,
     )
     builder = PromptBuilder(
         app.backends.tokens,
@@ -204,8 +213,19 @@ def document(outcome: Outcome, name: str, samples: int) -> dict[str, Any]:
         "machine": machine(),
         "embedder": outcome.embedder,
         "results": {system: _system(outcome.asked, system) for system in SYSTEMS},
+        "times": times(outcome.asked),
         "latency_ms": latency,
         "ingest_per_s": outcome.ingested / outcome.ingest_seconds if outcome.ingest_seconds else None,
+    }
+
+
+def times(asked: Sequence[Asked]) -> dict[str, Any]:
+    """What the questions that name a month, a day or less gain by its being understood."""
+    timed = [one for one in asked if WITHOUT_TIMES in one.ranked]
+    return {
+        "questions": len(timed),
+        "with": measures(timed, "goat"),
+        "without": measures(timed, WITHOUT_TIMES),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from goat.bench.locomo import CUTS, SYSTEMS, Asked, Outcome, document, sessions_of
+from goat.bench.locomo import CUTS, SYSTEMS, Asked, Outcome, document, sessions_of, times
 from goat.bench.report import machine
 from goat.bench.score import any_at, frac_at, interval
 
@@ -32,6 +32,7 @@ def show(console: Console, outcome: Outcome, name: str) -> None:
     console.print(_turns(outcome, name))
     console.print(_sessions(outcome))
     console.print(_by_category(outcome))
+    console.print(_times(outcome))
     console.print(_rest(outcome, name))
 
 
@@ -79,6 +80,19 @@ def _by_category(outcome: Outcome) -> Table:
             lists = [(one.ranked[system], one.question.evidence) for one in asked]
             cells.append(f"{_percent(any_at, lists, 10)} / {_percent(frac_at, lists, 10)}")
         table.add_row(CATEGORIES.get(category, category), str(len(asked)), *cells)
+    return table
+
+
+def _times(outcome: Outcome) -> Table:
+    found = times(outcome.asked)
+    title = f"questions that name a month or a day, any / share, % (n = {found['questions']})"
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for k in CUTS:
+        table.add_column(f"@{k}", justify="right")
+    for name, which in (("times understood", "with"), ("not understood", "without")):
+        turn = found[which]["turn"]
+        table.add_row(name, *(f"{turn['any'][str(k)]:.1%} / {turn['frac'][str(k)]:.1%}" for k in CUTS))
     return table
 
 

@@ -1,4 +1,4 @@
-"""`goat bench speed`: the reflex by part, the start, and the memory that it takes."""
+"""`goat bench speed`: the reflex by part, the times of a message, the start, and the memory that it takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -20,6 +21,7 @@ from goat.bench.report import Figure, percentile
 from goat.records.search import Floats, VectorRow
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import REFLEX
+from goat.retrieval.times import windows_of
 from goat.settings import Settings
 
 OWNER = "bench"
@@ -28,13 +30,27 @@ QUERIES = 200
 BATCH = 500
 REFLEX_GOAL_MS = 10.0
 START_GOAL_S = 3.0
+TIMES_GOAL_MS = 0.5
+MESSAGE_CHARACTERS = 200
+TIMES = (
+    "yesterday at 3pm",
+    "on 9 July",
+    "last week",
+    "ieri la prânz",
+    "letzten Dienstag",
+    "12.05.2024",
+    "in April",
+    "",
+)
+"""Every eighth message names no time."""
 
 Say = Callable[[str], None]
 
 
 async def speed(say: Say) -> list[Figure]:
     """Measure on archives of made-up messages, with drawn vectors for the bulk and the real embedder for queries."""
-    figures: list[Figure] = []
+    say("reading the times of messages")
+    figures = times()
     for size in SIZES:
         with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
             home = Path(folder)
@@ -46,6 +62,25 @@ async def speed(say: Say) -> list[Figure]:
             say("starting it")
             figures += _start(home, size)
     return figures
+
+
+def times() -> list[Figure]:
+    """How long it takes to find the times that messages of 200 characters name."""
+    random = Random(3)
+    now = datetime(2026, 7, 15, 17, 22, tzinfo=UTC)
+    took: list[float] = []
+    for number in range(10 * QUERIES + 10):
+        named = TIMES[number % len(TIMES)]
+        filler = f"{sentence(random, random.randint(1, 20))} {named} {sentence(random, 60)}"
+        began = perf_counter()
+        windows_of(filler[:MESSAGE_CHARACTERS], now, UTC)
+        if number >= 10:  # the first one reads the grammars
+            took.append((perf_counter() - began) * 1000)
+    what = f"times of a message of {MESSAGE_CHARACTERS} characters"
+    return [
+        Figure(f"{what}, p50", percentile(took, 50), "ms"),
+        Figure(f"{what}, p95", percentile(took, 95), "ms", TIMES_GOAL_MS),
+    ]
 
 
 async def fill(app: App, size: int) -> None:

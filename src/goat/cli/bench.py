@@ -70,3 +70,17 @@ def dialogue(
     report.show(out, "goat bench dialogue", shown)
     if json_out:
         report.write_json(json_out, "dialogue", shown)
+
+
+@bench.command()
+def tools(json_out: JsonOut = None) -> None:
+    """What the tool loop costs beside model and tools, and how long plugins take to reload. Takes some seconds."""
+    from goat.bench import report
+    from goat.bench.tools import run
+
+    out, err = consoles()
+    with err.status("preparing …") as status:
+        figures = run(lambda step: status.update(f"{step} …"))
+    report.show(out, "goat bench tools", figures)
+    if json_out:
+        report.write_json(json_out, "tools", figures)

@@ -16,10 +16,12 @@ from goat import __version__
 from goat.cli import exits
 from goat.cli.bench import bench
 from goat.cli.calibrate import calibrate
+from goat.cli.check import check
 from goat.cli.find import search
 from goat.cli.history import backup, export, import_, restore
 from goat.cli.memory import memory
 from goat.cli.models import model, usage
+from goat.cli.plugins import plugins
 from goat.cli.running import Terminated
 from goat.cli.session import ConfigOption, HomeOption, OwnerOption
 from goat.cli.setup import setup
@@ -35,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore):
+for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore, plugins, check):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(bench)

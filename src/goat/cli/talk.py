@@ -38,6 +38,7 @@ async def _chat(loaded: Loaded, owner: str | None) -> bool:
         if not interactive:
             return await terminal.converse(piped_lines())
         out.print(await _greeting(app, owner or loaded.settings.admin), style="dim", highlight=False)
+        out.print()
         terminal.can_ask(typed_answer)
         await terminal.converse(typed_messages(), interruptible=True)
         return True

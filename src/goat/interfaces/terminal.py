@@ -29,6 +29,7 @@ CHANNEL = "terminal"
 REPLACED = "(Characters that cannot be stored were replaced by \N{REPLACEMENT CHARACTER} in your message.)"
 THINKING = "thinking …"
 INTERRUPTED = "(Interrupted. Your message is kept.)"
+PROMPT = "› "
 BROKEN_OFF = "(That answer broke off. The whole one:)"
 
 
@@ -92,7 +93,8 @@ class Terminal:
     async def converse(self, messages: AsyncIterator[str], interruptible: bool = False) -> bool:
         """Handle messages until there are no more; True when each got a reply. Blank ones are passed over.
 
-        With `interruptible`, Ctrl-C in a turn ends that turn only.
+        With `interruptible`, as a person at a screen wants it, Ctrl-C in a turn ends that turn only, and turns stand
+        apart.
         """
         all_answered = True
         async for text in messages:
@@ -103,12 +105,15 @@ class Terminal:
             except MessageRefused:
                 continue
             except asyncio.CancelledError:
-                if not turn.cancelled() or not interruptible:
-                    raise
+                itself = asyncio.current_task()
+                if not interruptible or not turn.cancelled() or (itself and itself.cancelling()):
+                    raise  # the program is to end, not the turn alone
                 self._err.print(INTERRUPTED, style="dim")
             except GoatError as failure:
                 all_answered = False
                 self._err.print(str(failure), style="red", markup=False, highlight=False)
+            if interruptible:
+                self._out.print()
         return all_answered
 
     async def _answer(self, text: str) -> None:
@@ -223,11 +228,13 @@ async def piped_lines() -> AsyncIterator[str]:
 async def typed_messages() -> AsyncIterator[str]:
     """What a person types, a message at a time, until end of input (Ctrl-D) or Ctrl-C at the prompt."""
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.formatted_text import FormattedText
 
+    prompt = FormattedText([("bold ansigreen", PROMPT)])
     session: PromptSession[str] = PromptSession()
     while True:
         try:
-            text = await session.prompt_async("› ")
+            text = await session.prompt_async(prompt)
         except (EOFError, KeyboardInterrupt):
             return
         if text.strip() in {"/quit", "/exit"}:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 
 from goat.background import Background
@@ -102,6 +102,14 @@ class Archive:
         self._embedding: asyncio.Task[None] | None = None
         self._behind = False
         self._hanging = False
+        self._versions: Counter[str] = Counter()
+
+    def version(self, owner: str) -> int:
+        """A number that grows with everything that is written, embedded or forgotten of an owner's."""
+        return self._versions[owner]
+
+    def _changed(self, owners: Iterable[str]) -> None:
+        self._versions.update(set(owners))
 
     async def append(
         self,
@@ -117,6 +125,7 @@ class Archive:
         appended = await self._journal.append(episodes, outgoing, topics or {})
         reach("journal_committed")
         await self._follow_words_soon()
+        self._changed(new.owner for new in episodes)
         reach("words_followed")
         return appended
 
@@ -152,6 +161,12 @@ class Archive:
         if self._embedding is None or self._embedding.done():
             self._embedding = self._background.start("embed", self._follow_meaning())
 
+    def leave_meaning(self, seconds: float) -> None:
+        """End the embedding in the background when it has not caught up in so many seconds; what was embedded is kept,
+        and the next start goes on from there."""
+        if self._embedding is not None and not self._embedding.done():
+            asyncio.get_running_loop().call_later(seconds, self._embedding.cancel)
+
     async def _follow_meaning(self) -> None:
         while self._behind:
             self._behind = False
@@ -173,6 +188,7 @@ class Archive:
             await self._embeddings.remove(_removed(changes))  # one that was being embedded while it was forgotten
             reach("vectors_kept")
             await self.follow_vectors()
+            self._changed(change.owner for change in changes)
             progress("meaning", cursor, head)
 
     async def let_go(self, passages: Sequence[tuple[str, int]]) -> None:
@@ -181,6 +197,7 @@ class Archive:
         await self.follow_words()
         await self._embeddings.remove(passages)
         await self._vectors.apply([], passages, await self._vectors.cursor())
+        self._changed(owner for owner, _ in passages)
 
     async def follow_vectors(self) -> None:
         """Bring the vector index to where the kept vectors are. Raises `BackendUnavailable`."""

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from goat.errors import MessageRefused
 from goat.memory.archive import Archive
+from goat.memory.cache import Cache, cache_key
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
@@ -68,6 +69,7 @@ class MemoryLayers:
         zone: tzinfo,
     ) -> None:
         self._journal = journal
+        self._searches: Cache[Recall] = Cache()
         self.archive = archive
         self._history = history
         self._facts = facts
@@ -163,10 +165,21 @@ class MemoryLayers:
         return read_query(owner, text, at, self._zone, vector)
 
     async def search(self, owner: str, text: str, at: datetime, limit: int, where: Where = EVERYWHERE) -> Recall:
-        """Search the owner's whole archive on demand, without a cutoff."""
+        """Search the owner's whole archive on demand, without a cutoff.
+
+        The same search is answered again for a few minutes, until something of the owner's is written or forgotten.
+        """
+        filters = (where.chat, where.topic_id, where.after, where.before, where.up_to, limit)
+        key = cache_key("search", owner, text, *filters, self.archive.version(owner))
+        held = self._searches.get(key, at)
+        if held is not None:
+            return held
         vector = await self.embed(text)
         query = replace(self.query(owner, text, at, vector.value), where=where)
-        return await self.recall(query, replace(SEARCH, limit=limit))
+        found = await self.recall(query, replace(SEARCH, limit=limit))
+        if not (found.lost or vector.lost):
+            self._searches.put(key, found, at)
+        return found
 
     async def recall(
         self, query: Query, recipe: Recipe, least_relevance: float = 0.0, within: float | None = None

@@ -98,11 +98,14 @@ def cosine(left: Sequence[float], right: Sequence[float]) -> float:
     return float(a @ b) / size if size else 0.0
 
 
-def brings_new_words(text: str, recent: Sequence[str]) -> bool:
-    """Whether most of a text's terms stand in none of the recent messages: what it asks was then not looked for yet."""
+def brings_new_words(text: str, thread: Activation) -> bool:
+    """Whether half of a text's terms or more are not in the message that the held results were found for.
+
+    What it asks was then not looked for yet. Before the first search has ended, the newest message counts.
+    """
     terms = set(distinct_terms(text))
-    known = {term for message in recent for term in distinct_terms(message)}
-    return len(terms - known) * 2 > len(terms)
+    asked = thread.held_query or "".join(thread.recent_queries[-1:])
+    return bool(terms) and len(terms - set(distinct_terms(asked))) * 2 >= len(terms)
 
 
 def lexical_overlap(text: str, recent: Sequence[str]) -> float:
@@ -117,15 +120,15 @@ def classify(
 ) -> Verdict:
     """Decide how a message relates to the thread.
 
-    A near message is warm only when its words are known too, since a warm turn is served without a search. Without a
-    vector a known thread goes on as drift.
+    A near message is warm only when what is held was found for its words, since a warm turn is served without a search.
+    Without a vector a known thread goes on as drift.
     """
     if not thread.topic_id:
         return Verdict(ThreadState.COLD, new_topic())
     if not vector or not thread.centroid:
         return Verdict(ThreadState.DRIFT, thread.topic_id)
     nearness = max(cosine(vector, thread.centroid), cosine(vector, thread.last_vector))
-    if nearness >= bands.drift_warm and not brings_new_words(text, thread.recent_queries):
+    if nearness >= bands.drift_warm and not brings_new_words(text, thread):
         return Verdict(ThreadState.WARM, thread.topic_id)
     if nearness >= bands.drift_cold or lexical_overlap(text, thread.recent_queries) >= bands.lexical_low:
         return Verdict(ThreadState.DRIFT, thread.topic_id)

@@ -23,7 +23,13 @@ STORED: Final = "stored"
 """The tag of what the model chose to keep."""
 
 LEAST_SHARE: Final = 0.5
-"""The share of a value's terms that one message of the person must hold."""
+"""The share of a value's words that one message of the person must hold."""
+
+SHORT: Final = 2
+"""Letters of a word that says nothing by itself."""
+
+MANY_TERMS: Final = 6
+"""More terms than a word of a script with spaces gives."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -51,10 +57,10 @@ def is_outside(episode: Episode) -> bool:
 
 def grounds(value: str, said: Sequence[Episode]) -> Grounds:
     """The newest message of the person that holds the numbers and at least half of the words of a value."""
-    wanted, numbers = set(analyse(value)), set(_NUMBER.findall(fold(value)))
-    if not wanted:
+    words, numbers = _words(value), set(_NUMBER.findall(fold(value)))
+    if not words:
         return Grounds(None, "There is no word in the value.")
-    holding = [episode for episode in reversed(said) if _holds(episode.text, wanted, numbers)]
+    holding = [episode for episode in reversed(said) if _holds(episode.text, words, numbers)]
     own = [episode for episode in holding if episode.role is Role.USER and not is_outside(episode)]
     if own:
         return Grounds(own[0])
@@ -65,7 +71,23 @@ def grounds(value: str, said: Sequence[Episode]) -> Grounds:
     return Grounds(None, "The person did not say this lately. Ask them, and keep it in their own words.")
 
 
-def _holds(text: str, wanted: set[str], numbers: set[str]) -> bool:
+def _words(value: str) -> list[set[str]]:
+    """The terms of each word; the shortest words say nothing where there are longer ones."""
+    words = [word for word in value.split() if any(map(str.isalnum, word))]
+    telling = [word for word in words if len(word) > SHORT or any(map(str.isdigit, word))] or words
+    return [_terms(word) for word in telling]
+
+
+def _terms(word: str) -> set[str]:
+    """Of a script without spaces only the pairs of characters: single ones are everywhere."""
+    terms = set(analyse(word))
+    return {term for term in terms if len(term) > 1} if len(terms) > MANY_TERMS else terms
+
+
+def _holds(text: str, words: Sequence[set[str]], numbers: set[str]) -> bool:
+    """A word is held by one of its terms; one of a script without spaces, whose terms are parts of it, by half."""
     if numbers - set(_NUMBER.findall(fold(text))):
         return False
-    return len(wanted & set(analyse(text))) >= LEAST_SHARE * len(wanted)
+    terms = set(analyse(text))
+    held = [len(word & terms) >= (LEAST_SHARE * len(word) if len(word) > MANY_TERMS else 1) for word in words]
+    return sum(held) >= LEAST_SHARE * len(words)

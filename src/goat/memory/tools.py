@@ -27,6 +27,10 @@ LOOKED_BACK: Final = 20
 """Messages of the chat in which the person's words for a fact are looked for."""
 
 
+NOTES: Final = "notes"
+"""The chat of an owner's notes: they are found by searches, and never shown as if they were said in a conversation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A remembered message. `at` is local time; `from_outside` marks words of a web page, a file or somebody else."""
@@ -87,9 +91,10 @@ class MemoryTools:
             self.forget_fact,
             self.forget_memory,
         ]
+        guarded = [self.set_identity, self.forget_fact, self.forget_memory]
         return [
             *(tool(guests="allow")(method) for method in reading),
-            *(tool(guests="allow", parallel=False)(method) for method in writing),
+            *(tool(guests="allow", parallel=False, guarded=method in guarded)(method) for method in writing),
         ]
 
     async def search_memory(
@@ -104,14 +109,11 @@ class MemoryTools:
             limit: How many results, at most 20.
         """
         zone = self._clock.zone()
-        question = await self._question(context)
-        where = Where(
-            after=_moment("after", after, zone),
-            before=_moment("before", before, zone),
-            up_to=question.id if question else None,
-        )
-        recall = await self._memory.search(context.owner, query, self._clock.now(), max(1, min(limit, 20)), where)
-        found = tuple(_found(result, zone) for result in recall.results)
+        waiting = {one.id for one in await self._waiting(context)}
+        where = Where(after=_moment("after", after, zone), before=_moment("before", before, zone))
+        wanted = max(1, min(limit, 20))
+        recall = await self._memory.search(context.owner, query, self._clock.now(), wanted + len(waiting), where)
+        found = tuple(_found(one, zone) for one in recall.results if one.episode.id not in waiting)[:wanted]
         lost = tuple(f"{one.what}: {one.reason}" for one in recall.lost)
         return Answer(True, f"{len(found)} found." if found else "No relevant memories.", found, lost=lost)
 
@@ -138,7 +140,7 @@ class MemoryTools:
         meta = {"provenance": origin, **({"url": clean(url)[0]} if url else {})}
         note = NewEpisode(
             owner=context.owner,
-            chat=context.chat,
+            chat=NOTES,
             role=Role.ASSISTANT,
             text=text,
             at=self._clock.now(),
@@ -263,11 +265,15 @@ class MemoryTools:
         return Answer(ok, told, tokens_used=self._facts.used(await self._facts.read(owner)), tokens_cap=self._facts.cap)
 
     async def _question(self, context: ToolContext) -> Episode | None:
-        """The message that this turn answers: the oldest of the newest ones that have no answer yet."""
+        """The person's newest message, as long as it has no answer: the one that this turn answers."""
+        waiting = await self._waiting(context)
+        return waiting[-1] if waiting else None
+
+    async def _waiting(self, context: ToolContext) -> list[Episode]:
+        """The person's newest messages that have no answer yet, oldest first."""
         newest = await self._journal.recent(context.owner, context.chat, LOOKED_BACK)
         answered = {one.exchange_id for one in newest if one.role is Role.ASSISTANT}
-        waiting = [one for one in newest if one.role is Role.USER and one.exchange_id not in answered]
-        return waiting[0] if waiting else None
+        return [one for one in newest if one.role is Role.USER and one.exchange_id not in answered]
 
     def _local(self, at: datetime | None) -> str:
         return "" if at is None else f"{at.astimezone(self._clock.zone()):%Y-%m-%d %H:%M}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,11 @@ from goat.ports.stores import Journal
 from goat.records.turns import Notice
 from goat.settings import Settings
 from goat.tools.acting import Acting
-from goat.tools.plugins import PluginManager
+from goat.tools.plugins import PluginManager, PluginStatus
+from goat.tools.redact import Redactor
+from goat.tools.tool import ToolDefinition
+from goat.tools.toolbox import Refused, Toolbox
+from goat.tools.watchdog import LoopWatch
 
 BUNDLED = ("goat.plugins.files", "goat.plugins.shell", "goat.plugins.web", "goat.plugins.introspect")
 
@@ -52,6 +56,32 @@ async def plugins_at_work(
             tell(Notice("approvals", told))
     except BackendUnavailable as lost:
         tell(Notice("approvals", str(lost)))
-    async with plugins.running(settings.plugins.scan_seconds):
-        acting.outfit.add(lambda: plugins.tools)
-        yield plugins
+    with LoopWatch(tell):
+        async with plugins.running(settings.plugins.scan_seconds):
+            acting.outfit.add(lambda: plugins.tools)
+            yield plugins
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All plugins as they load now. `refused` are tools left out because of their name."""
+
+    bundled: tuple[ToolDefinition, ...]
+    own: tuple[PluginStatus, ...]
+    refused: tuple[Refused, ...]
+
+
+async def survey(settings: Settings, home: Path) -> Survey:
+    """Load every plugin once, beside a GOAT that may be running, and say what came of it."""
+
+    async def metrics(owner: str) -> dict[str, Any]:
+        return {}
+
+    registry = Registry(settings.tools, metrics, home / "logs", Redactor())
+    plugins = PluginManager(plugin_folders(settings, home), registry, BUNDLED)
+    plugins.load_bundled()
+    bundled = tuple(plugins.tools)
+    await plugins.scan()
+    found = Survey(bundled, tuple(plugins.status()), Toolbox.of(plugins.tools).refused)
+    await plugins.close()
+    return found

@@ -90,7 +90,9 @@ def _markdown(html: str) -> str:
     for noise in soup(NOISE):
         noise.decompose()
     main = soup.find("main") or soup.find("article") or soup.body or soup
-    converter = MarkdownConverter(heading_style="ATX", strip=["img"], bullets="-")
+    converter = MarkdownConverter(
+        heading_style="ATX", strip=["img"], bullets="-", escape_underscores=False, escape_asterisks=False
+    )
     lines = [line.rstrip() for line in str(converter.convert_soup(main)).splitlines()]
     kept = [line for place, line in enumerate(lines) if line or (place and lines[place - 1])]
     title = soup.title.get_text(strip=True) if soup.title else ""

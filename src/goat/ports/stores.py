@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from goat.records.check import Fault
 from goat.records.episodes import (
     Appended,
     ArchiveCounts,
@@ -106,7 +107,8 @@ class Forgetting(Protocol):
     async def forget(self, owner: str, ids: Sequence[int]) -> list[Forgotten]:
         """Remove the owner's episodes with these ids, in one transaction; unknown ids are left out.
 
-        With an episode go its passages, their vectors, and the replies of the outbox that carry it. Its number and the
+        With an episode go its passages, their vectors, the replies of the outbox that carry it, and the words of all
+        questions that the owner was asked about tools, which may quote it. Its number and the
         numbers of its passages stay as a change without words, which the indexes follow. What was delivered with its
         (source, key) or its `uid` is recognised by `Journal.append` and not written again. The episodes stand in
         `unfinished` until `finish` is called with them.
@@ -126,6 +128,18 @@ class Forgetting(Protocol):
 
         Called when indexes and working store hold nothing of them any more.
         """
+        ...
+
+
+class Integrity(Protocol):
+    """What the tables of an archive must hold to, beyond what its database sees to itself."""
+
+    async def faults(self) -> list[Fault]:
+        """What is wrong; empty in a sound archive."""
+        ...
+
+    async def mend(self, faults: list[Fault]) -> None:
+        """Put right what can be put right; no word that was said is lost by it."""
         ...
 
 

@@ -1,9 +1,11 @@
 """One score from all features.
 
-    score = [same text] + a * passage + b * cosine + c * mean cosine of the three passages around
-          + d * session + e * nearness in time
+    score = [same text] + t * a * passage + b * cosine + c * mean cosine of the three passages around
+          + t * d * session + e * nearness in time
           + f [the passage before is a short question] + g [is a short question]
           + h [the one speaker named] + i [a person's words]
+
+where t is the trust in words.
 
 Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
 stands in and compares between queries of one embedding model.
@@ -26,6 +28,9 @@ OWN_ALLOWANCE = 2.0
 BEST_ALLOWANCE = 1.0
 """How far any passage may stand above what the best one holds itself."""
 
+WORDS_UNTRUSTED, WORDS_TRUSTED = 0.2, 0.3
+"""The share of the query's words that the best candidate holds, at which words count for nothing and in full."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -34,7 +39,7 @@ class Evidence:
     `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
-    that the query asks for or tells of it, `nearness` (0..1) how near in time it is.
+    that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is.
     """
 
     lexical: LexicalFeatures
@@ -44,6 +49,7 @@ class Evidence:
     same_text: NDArray[np.bool_]
     in_window: NDArray[np.bool_]
     nearness: Floats
+    key_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +81,31 @@ def around_mean(cosines: Floats, around: Floats) -> Floats:
     return np.asarray(mean, dtype=np.float32)
 
 
+def trust_in_words(evidence: Evidence) -> Floats:
+    """How much the lexical features count, in 0..1, one per candidate.
+
+    They are relative to the best of their kind, so where no candidate holds more than a stray word of the query, as when
+    it is asked in another language, they would lift chance. An exact key is no chance, and a passage without a vector
+    has nothing else to be found by.
+    """
+    held = float(evidence.lexical.held.max(initial=0.0))
+    trust = np.clip((held - WORDS_UNTRUSTED) / (WORDS_TRUSTED - WORDS_UNTRUSTED), 0.0, 1.0)
+    full = np.isnan(evidence.around[:, NEIGHBOUR_REACH]) | evidence.key_held
+    return np.where(full, np.float32(1.0), np.float32(trust)).astype(np.float32)
+
+
 def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) -> Scores:
     """Score every candidate."""
     lexical = evidence.lexical
     named = named_speaker(query, near.speakers)
     by_named = np.array([bool(named) and speaker == named for speaker in near.speakers], dtype=np.bool_)
+    trust = trust_in_words(evidence)
     parts = {
         "verbatim": weights.verbatim * evidence.same_text.astype(np.float32),
-        "passage": weights.passage * lexical.passage,
+        "passage": weights.passage * trust * lexical.passage,
         "cosine": weights.cosine * evidence.cosines,
         "around_cosine": weights.around_cosine * around_mean(evidence.cosines, evidence.around),
-        "session": weights.session * lexical.session,
+        "session": weights.session * trust * lexical.session,
         "nearness": weights.nearness * evidence.nearness,
         "after_question": weights.after_question * near.after_question.astype(np.float32),
         "question": weights.question * near.question.astype(np.float32),

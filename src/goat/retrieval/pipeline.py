@@ -139,7 +139,7 @@ class Retriever:
             unrelated=unrelated,
             same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
             in_window=np.isfinite(distance) | telling,
-            nearness=np.maximum(nearness(query.windows, near.at), np.float32(TELLS) * telling),
+            nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
         )
         return fuse(query.text, near, evidence, self._weights)
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goat.records.search import Floats, Recalled, Where
-from goat.retrieval.when import Window, find_windows
+from goat.retrieval.when import LANGUAGES, Window, find_windows
+from goat.retrieval.when.load import grammar_of
 
 CONSIDERED = 2000
 """Characters of a message in which times are looked for; the question stands at its beginning or is all of it."""
@@ -32,8 +33,8 @@ NARROW = timedelta(hours=25)
 LONGEST_TOLD = timedelta(days=10)
 """A message that names a longer time tells of none of its days."""
 
-TELLS = 0.6
-"""How near in time, in 0..1, a message is that tells of an asked day but was said on another."""
+TELLS = 0.5
+"""What a message that tells of an asked day has beside its own nearness in time."""
 
 TELLING = "tells_of_window"
 """The group of the messages that tell of an asked day."""
@@ -42,6 +43,11 @@ DAY = 86400.0
 MOMENTS = frozenset({"time", "part"})
 """Kinds of windows that ask for a moment: of these the nearest counts most."""
 FINE_KINDS = frozenset({"time", "part", "day", "weekend", "holiday"})
+
+
+def read_grammars() -> None:
+    """Read the grammars of all languages now, about 0.1 s, so that no message waits for them later."""
+    grammar_of(LANGUAGES)
 
 
 def windows_of(text: str, at: datetime, zone: tzinfo) -> tuple[Window, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from goat.adapters.approvals_memory import MemoryApprovals
@@ -13,6 +14,7 @@ from goat.adapters.journal_memory import (
     MemoryArchive,
     MemoryEmbeddings,
     MemoryForgetting,
+    MemoryIntegrity,
     MemoryJournal,
     MemoryOutbox,
     MemoryTransfer,
@@ -35,7 +37,9 @@ from goat.testing.observer import KeepingObserver
 
 
 @asynccontextmanager
-async def memory_app(settings: Settings | None = None, **replaced: Any) -> AsyncIterator[App]:
+async def memory_app(
+    settings: Settings | None = None, workspaces: Path = Path("workspaces"), **replaced: Any
+) -> AsyncIterator[App]:
     """An App over reference backends; `replaced` puts others in their place by the field names of `Backends`."""
     async with HashingEmbedder() as embedder:
         clock = replaced.get("clock", FakeClock())
@@ -45,6 +49,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
             embeddings=MemoryEmbeddings(archive),
             transfer=MemoryTransfer(archive),
             forgetting=MemoryForgetting(archive),
+            integrity=MemoryIntegrity(),
             outbox=MemoryOutbox(archive),
             lexical=MemoryLexicalIndex(),
             vectors=MemoryVectorIndex(),
@@ -60,7 +65,7 @@ async def memory_app(settings: Settings | None = None, **replaced: Any) -> Async
             clock=clock,
             observer=KeepingObserver(),
         )
-        app = assemble(settings or Settings(), replace(backends, **replaced))
+        app = assemble(settings or Settings(), replace(backends, **replaced), workspaces)
         try:
             yield app
         finally:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from goat.adapters.steps_plain import PlainSteps
+from goat.ports.models import ChatModel
 from goat.records.models import ChatMessage, ModelRequest, Reply, ToolCall
 from goat.testing.clock import FakeClock
 from goat.testing.models import Answer, ScriptedModel
@@ -22,11 +23,22 @@ def calls(*wanted: tuple[str, str], text: str = "", finish: str = "tool_calls") 
     return Reply(text, made, model="scripted", finish_reason=finish)
 
 
+def plain_loop(model: ChatModel, tools: Iterable[ToolDefinition], context: ToolContext) -> ToolLoop:
+    """A loop with these tools for everybody, and nobody to ask."""
+    box = Toolbox.of(tools)
+    return ToolLoop(model, PlainSteps(), lambda _: Equipment(box, context))
+
+
+def admin_context(workspace: Path) -> ToolContext:
+    """The context of the person who runs GOAT, in the chat `test`."""
+    return ToolContext("admin", "test", workspace, FakeClock(), source="test", admin=True)
+
+
 class LoopBench:
     """A loop with its model, tools and what came out of the stream."""
 
     def __init__(self, workspace: Path) -> None:
-        self.context = ToolContext("admin", "test", workspace, FakeClock(), source="test", admin=True)
+        self.context = admin_context(workspace)
         self.model = ScriptedModel()
         self.shown = ""
 

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from goat.errors import GoatError, ToolError
@@ -86,10 +86,20 @@ def _injected(handler: Callable[..., Any], context: ToolContext) -> dict[str, An
 
 
 def as_text(value: object) -> str:
-    """A tool's result as the model reads it: texts as they are, everything else as JSON."""
+    """A tool's result as the model reads it: texts as they are, everything else as JSON.
+
+    Fields of a dataclass that are empty are left out.
+    """
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(value, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError):
         return str(value)
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {one.name: getattr(value, one.name) for one in fields(value)}
+        return {name: item for name, item in shown.items() if item not in (None, (), [], {}, "")}
+    return str(value)

@@ -35,8 +35,11 @@ UNREADABLE = (
 class Gate(Protocol):
     """Decides which calls may run."""
 
-    async def settle(self, prepared: Prepared, context: ToolContext) -> Prepared:
-        """The call as it may run, or refused with the reason. A person may be asked."""
+    async def settle(self, prepared: Prepared, context: ToolContext, outside: bool) -> Prepared:
+        """The call as it may run, or refused with the reason; `outside` says that the turn has read foreign text.
+
+        A person may be asked.
+        """
         ...
 
 
@@ -128,7 +131,7 @@ class ToolLoop:
         gate, context = self._gate, rounds.context
         if prepared.refusal or gate is None or context is None:
             return prepared
-        return await self._steps.run(f"ask:{rounds.round}", lambda: gate.settle(prepared, context))
+        return await self._steps.run(f"ask:{rounds.round}", lambda: gate.settle(prepared, context, rounds.outside))
 
     def _effect(self, rounds: Rounds, one: Prepared) -> Callable[[], Awaitable[tuple[Done, float]]]:
         return lambda: self._run_one(rounds, one)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,9 @@ SETTLE_SECONDS = 0.1
 """How long the files of a plugin must stay as they are before it is loaded."""
 
 SETTLE_TRIES = 20
+OLD_SECONDS = 2.0
+"""Files that nobody wrote to for so long are at rest."""
+
 IMPORT_SECONDS = 10.0
 
 
@@ -97,20 +101,17 @@ class PluginManager:
             gone = [path for path in self._plugins if path not in found]
             for path in gone:
                 self._retire(self._plugins.pop(path).version)
-            changed = [path for path, signature in found.items() if self._known(path) != signature]
-            for path in changed:
-                await self._reload(path)
+            changed = {path: signature for path, signature in found.items() if self._known(path) != signature}
+            for path, signature in (await self._at_rest(changed)).items():
+                await self._reload(path, signature)
             await self._dispose_old()
             return bool(gone or changed)
 
     def _known(self, path: Path) -> Signature:
         return self._plugins[path].signature if path in self._plugins else ()
 
-    async def _reload(self, path: Path) -> None:
-        """Load a plugin when its files are at rest. Whatever goes wrong, the version at work stays."""
-        signature = await self._at_rest(path)
-        if not signature:
-            return
+    async def _reload(self, path: Path, signature: Signature) -> None:
+        """Load a plugin whose files are at rest. Whatever goes wrong, the version at work stays."""
         plugin = self._plugins.setdefault(path, _Plugin())
         plugin.signature = signature
         try:
@@ -128,16 +129,18 @@ class PluginManager:
         kept = " The version before stays at work." if plugin.version else ""
         self.tell(Notice(f"plugin {path.name}", f"{plugin.error}.{kept}"))
 
-    async def _at_rest(self, path: Path) -> Signature:
-        """The state of a plugin's files once it no longer changes; empty when the plugin is gone."""
-        before: Signature = ()
+    async def _at_rest(self, changed: Mapping[Path, Signature]) -> dict[Path, Signature]:
+        """The changed plugins with the state of their files once these no longer change; without those that went."""
+        rested = {path: signature for path, signature in changed.items() if _is_old(signature)}
+        waiting = {path: signature for path, signature in changed.items() if path not in rested}
         for _ in range(SETTLE_TRIES):
-            now = (await asyncio.to_thread(units, [path.parent])).get(path, ())
-            if now == before:
-                return now
-            before = now
+            if not waiting:
+                break
             await asyncio.sleep(SETTLE_SECONDS)
-        return before
+            now = await asyncio.to_thread(units, self.folders)
+            rested |= {path: signature for path, signature in waiting.items() if now.get(path) == signature}
+            waiting = {path: now[path] for path in waiting if path in now and path not in rested}
+        return dict(sorted({**rested, **waiting}.items()))
 
     def _retire(self, version: Version | None) -> None:
         if version is not None:
@@ -162,34 +165,41 @@ class PluginManager:
         """Load everything, then keep it up to date until the context ends. Scans come every `seconds` at least."""
         self.load_bundled()
         await self.scan()
-        stop = asyncio.Event()
-        following = asyncio.create_task(self._follow(stop, seconds), name="plugins")
+        following = asyncio.create_task(self._follow(seconds), name="plugins")
         try:
             yield
         finally:
-            stop.set()
             following.cancel()
             await asyncio.wait({following})
             await self.close()
 
-    async def _follow(self, stop: asyncio.Event, seconds: float) -> None:
-        while not stop.is_set():
-            await _change(self.folders, stop, seconds)
-            if not stop.is_set():
-                await self.scan()
+    async def _follow(self, seconds: float) -> None:
+        while True:
+            await _change(self.folders, seconds)
+            await self.scan()
 
 
-async def _change(folders: Sequence[Path], stop: asyncio.Event, seconds: float) -> None:
-    """Wait for a change in one of the folders, the stop, or the end of the time."""
+def _is_old(signature: Signature) -> bool:
+    """Whether nobody wrote to the files of a plugin for a while."""
+    return time.time() - max(stamp for _, stamp, _ in signature) / 1e9 > OLD_SECONDS
+
+
+async def _change(folders: Sequence[Path], seconds: float) -> None:
+    """Wait for a change in one of the folders, or the end of the time."""
     from watchfiles import awatch
 
     present = [folder for folder in folders if folder.is_dir()]
+    if not present:
+        await asyncio.sleep(seconds)
+        return
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            if not present:
-                await stop.wait()
-            async for _ in awatch(*present, stop_event=stop, debounce=200, step=50):
-                return
+            try:
+                async for _ in awatch(*present, debounce=200, step=50):
+                    return
+            except (OSError, RuntimeError):  # a system that watches no more folders; the scans go on
+                pass
+            await asyncio.sleep(seconds)
 
 
 async def _disposed(version: Version, tell: Callable[[Notice], None]) -> None:

@@ -21,6 +21,8 @@ from goat.tools.tool import Permission, ToolContext, ToolDefinition
 SHOWN_CHARS = 4000
 """A longer call is not asked about: a person could not see what would run."""
 
+READ_OUTSIDE = "text from outside was read before, and may have asked for it"
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -84,8 +86,11 @@ class Policy:
         """Whether the model is told of the tool at all."""
         return self._rules.permission(tool, context.admin) != "deny"
 
-    async def settle(self, prepared: Prepared, context: ToolContext) -> Prepared:
-        """The call as it may run, or refused with the reason. A person may be asked."""
+    async def settle(self, prepared: Prepared, context: ToolContext, outside: bool = False) -> Prepared:
+        """The call as it may run, or refused with the reason. A person may be asked.
+
+        `outside` says that this turn has read text from outside.
+        """
         tool = prepared.tool
         if tool is None:
             return prepared
@@ -93,6 +98,8 @@ class Policy:
         if permission == "deny":
             return prepared.refused(f"{tool.name} is not allowed here")
         risk = tool.risk(prepared.arguments) if tool.risk is not None else ""
+        if tool.guarded and outside:
+            risk = "; ".join(why for why in (risk, READ_OUTSIDE) if why)
         if permission == "allow" and not risk:
             return prepared
         try:

@@ -12,7 +12,7 @@ SHORTEST = 6
 
 LOOKS_SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abprs]|AKIA|AIza|hf|gsk)[-_]?[A-Za-z0-9_-]{16,}"
-    r"|\b\d{6,12}:[A-Za-z0-9_-]{30,}"
+    r"|(?:\b|(?<=bot))\d{6,12}:[A-Za-z0-9_-]{30,}"
     r"|(?<=[Bb]earer )[A-Za-z0-9._~+/-]{12,}=*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
     re.DOTALL,

@@ -40,6 +40,7 @@ class Rounds:
         self.repetition = Repetition()
         self.round = 0
         self.must_correct = False
+        self.outside = False
         self._limits = limits
         self._room = limits.output_chars
         self._uses: list[ToolUse] = []
@@ -110,6 +111,7 @@ class Rounds:
             shown = self._cut(one, redact(done.text), len(batch) - place)
             self._room -= len(shown)
             self.messages.append(ChatMessage("tool", shown, tool_call_id=one.call.id))
+            self.outside = self.outside or (done.ok and one.tool is not None and one.tool.outside)
             private = one.tool is not None and one.tool.private
             arguments = redact(one.canonical if one.arguments else "")
             self._uses.append(ToolUse(one.call.name, arguments, shown, done.ok, seconds, private))

@@ -27,7 +27,7 @@ BARS = r"(?:[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}\s*|antml:)?"
 WRAPPER = rf"</?{BARS}(?:tool_calls|function_calls)\s*>"
 INVOKE = rf"<{BARS}invoke\s+name\s*=\s*[\"'][^\"'<>]*[\"'][^<>]*>"
 MARK = re.compile(
-    rf"(?P<fence>^ {{0,3}}```[^`\n]*$)|(?P<ticks>`+)|(?P<think><think(?:ing)?>)"
+    rf"(?P<fence>(?:^ {{0,3}}```[^`\n]*|```(?:json|tool\w*)[ \t]*)$)|(?P<ticks>`+)|(?P<think><think(?:ing)?>)"
     rf"|(?P<wrapper>{WRAPPER})|(?P<invoke>{INVOKE})"
     r"|(?P<tool_call></?tool_call>)|(?P<function><function=[\w.-]+>)|(?P<python><\|python_tag\|>)"
     r"|(?P<mistral>\[TOOL_CALLS\])"

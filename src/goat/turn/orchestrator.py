@@ -194,7 +194,7 @@ class Orchestrator:
             recalled_for=served.query,
             now=self._clock.now(),
             zone=self._clock.zone(),
-            names_a_time=bool(query.windows),
+            windows=query.windows,
         )
         return self._prompts.build(material, budget.tokens)
 

@@ -21,6 +21,8 @@ from goat.records.episodes import Episode, Role
 from goat.records.memory import Fact, HistoryMessage
 from goat.records.models import ChatMessage
 from goat.records.search import Recalled
+from goat.retrieval.times import asked_first
+from goat.retrieval.when import Window
 from goat.settings.sections import RetrievalBudgetSettings
 from goat.turn.budget import clip, fit_history, split
 
@@ -34,7 +36,7 @@ MESSAGE_OVERHEAD = 4
 class Material:
     """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`.
 
-    `names_a_time` says that the message asks for a time, so that more of what was said then is shown.
+    `windows` are the times that the message names: what was said then stands in front, and more of it is shown.
     """
 
     text: str
@@ -46,7 +48,7 @@ class Material:
     recalled_for: str
     now: datetime
     zone: tzinfo
-    names_a_time: bool = False
+    windows: Sequence[Window] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +87,20 @@ class PromptBuilder:
         """The prompt for a message. No part exceeds its share; what is too long is cut with a mark.
 
         The message itself comes first: it may use up to half of the hard cap, and memory gets what is left of the
-        budget, but never less than L3's guarantee and L2's floor. A named time with results widens the guarantee, and
-        the budget with it, up to the hard cap.
+        budget, but never less than L3's guarantee and L2's floor. What was said at a named time comes first; as far as
+        it needs it, L3 gets the wider guarantee, and the budget grows by as much, up to the hard cap.
         """
         shares = self._shares
-        guaranteed = shares.l3_min_guarantee_tokens
-        if material.names_a_time and material.recalled:
-            guaranteed = max(guaranteed, shares.temporal_l3_guarantee_tokens)
-            budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
+        recalled, from_then = asked_first(material.recalled, material.windows)
+        blocks = [_block(number, result, material) for number, result in enumerate(recalled, start=1)]
+        needed = self._counter.count("\n".join(blocks[:from_then]))
+        guaranteed = max(shares.l3_min_guarantee_tokens, min(needed, shares.temporal_l3_guarantee_tokens))
+        budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
         text = clip(material.text, self._hard_cap // 2, self._counter)
         system = clip(self._system(material), self._hard_cap // 4, self._counter)
         opening = self._opening(material)
         cost = {"message": self._cost(text), "system": self._cost(system), "data": self._cost(opening)}
         available = max(budget - sum(cost.values()), shares.l3_min_guarantee_tokens + shares.l2_floor_tokens)
-        blocks = [_block(number, result, material) for number, result in enumerate(material.recalled, start=1)]
         wanted = sum(self._counter.count(block) for block in blocks)
         share = split(available, 0, wanted, guaranteed, shares.l2_floor_tokens)
         history = self._history(material, share.history)
@@ -107,7 +109,7 @@ class PromptBuilder:
         cost["L3"] = self._counter.count("\n".join(packed))
         data = ChatMessage("user", "\n".join([opening, *packed]))
         messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
-        return Prompt(messages, tuple(material.recalled[: len(packed)]), cost)
+        return Prompt(messages, tuple(recalled[: len(packed)]), cost)
 
     def _cost(self, text: str) -> int:
         return self._counter.count(text) + MESSAGE_OVERHEAD
@@ -133,8 +135,8 @@ class PromptBuilder:
         """The conversation within `tokens`, marks of time and of what was left out included."""
         said = material.history
         pauses = {one.episode_id for before, one in pairwise(said) if one.at - before.at >= self._gap}
-        mark_cost = self._counter.count(f"{LEFT_OUT}[{_stamp(material.now, material.zone)}]\n")
-        reserve = min((len(pauses) + 2) * mark_cost, tokens // 2)
+        mark_cost = self._counter.count(f"[{_stamp(material.now, material.zone)}]\n")
+        reserve = min((len(pauses) + 2) * mark_cost + self._counter.count(LEFT_OUT), tokens // 2)
         kept = fit_history(said, tokens - reserve, self._counter, MESSAGE_OVERHEAD)
         shown = []
         left_out, dated = False, True

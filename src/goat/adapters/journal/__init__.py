@@ -9,6 +9,7 @@ from goat.adapters.journal.approvals import SqlApprovals
 from goat.adapters.journal.embeddings import SqlEmbeddings
 from goat.adapters.journal.episodes import SqlJournal
 from goat.adapters.journal.forgetting import SqlForgetting
+from goat.adapters.journal.integrity import SqlIntegrity
 from goat.adapters.journal.migrate import migrate
 from goat.adapters.journal.outbox import SqlOutbox
 from goat.adapters.journal.transfer import SqlTransfer
@@ -18,6 +19,7 @@ __all__ = [
     "SqlApprovals",
     "SqlEmbeddings",
     "SqlForgetting",
+    "SqlIntegrity",
     "SqlJournal",
     "SqlOutbox",
     "SqlTransfer",

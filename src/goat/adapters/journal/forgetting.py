@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from goat.adapters.database import Database
@@ -13,7 +13,18 @@ from goat.adapters.forgotten_mark import delivery_mark, uid_mark
 from goat.adapters.journal.batches import batches
 from goat.adapters.journal.counter import take_seqs
 from goat.adapters.journal.embeddings import remove_vectors
-from goat.adapters.journal.schema import chat, episode, forgotten, outbox, owner, passage, tombstone, unfinished
+from goat.adapters.journal.names import Names
+from goat.adapters.journal.schema import (
+    approval,
+    chat,
+    episode,
+    forgotten,
+    outbox,
+    owner,
+    passage,
+    tombstone,
+    unfinished,
+)
 from goat.failpoints import reach
 from goat.records.episodes import Forgotten
 
@@ -94,6 +105,8 @@ class SqlForgetting:
 
 def _forget(connection: Connection, name: str, ids: Sequence[int]) -> list[Forgotten]:
     gone: list[Forgotten] = []
+    owner_id = Names(connection).owner(name)
+    connection.execute(update(approval).where(approval.c.owner_id == owner_id).values(shown="", reason=""))
     for some in batches(ids):
         found = connection.execute(_FOUND, {"owner": name, "ids": list(some)}).all()
         gone += [_forget_one(connection, name, row) for row in found]

@@ -1,0 +1,130 @@
+"""A home that is damaged in one way or another: `goat check` names it, and with --fix it is mended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+SAID = ("the blue boat lies in Sulina", "Pisica mea se numește Zmeura", "妹の誕生日は九月十二日です")
+
+
+def goat(home: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "goat", *arguments, "--home", str(home)]
+    return subprocess.run(command, input=text.encode(), capture_output=True, timeout=90, check=False)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("whole") / "home"
+    assert goat(home, "chat", text="\n".join(SAID) + "\n").returncode == 0
+    assert goat(home, "status").returncode == 0
+    return home
+
+
+def sql(*statements: str) -> Callable[[Path], None]:
+    def damage(home: Path) -> None:
+        with closing(sqlite3.connect(home / "journal.db", isolation_level=None)) as journal:
+            for statement in statements:
+                journal.execute(statement)
+
+    return damage
+
+
+def vector_file(home: Path) -> Path:
+    [path] = home.glob("vec-*.i8")
+    return path
+
+
+def change_a_code(home: Path) -> None:
+    data = bytearray(vector_file(home).read_bytes())
+    data[:200] = bytes(200)
+    vector_file(home).write_bytes(data)
+
+
+def garbage(home: Path) -> None:
+    vector_file(home).write_bytes(bytes([7]) * 1000)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "postings are lost": (sql("DELETE FROM post"), "word index"),
+    "passages are not filed": (sql("DELETE FROM docmeta", "DELETE FROM label"), "word index"),
+    "a term is lost": (
+        sql("DELETE FROM term WHERE id IN (SELECT id FROM term ORDER BY length(t) DESC LIMIT 6)"),
+        "word index",
+    ),
+    "a kept vector is lost": (sql("DELETE FROM emb WHERE ord = 0"), "kept vectors"),
+    "a vector without a passage": (
+        sql("INSERT INTO emb SELECT owner_id, model_id, 999, v FROM emb WHERE ord = 0"),
+        "vectors",
+    ),
+    "the change counter is low": (sql("UPDATE counter SET value = 1"), "changes counter"),
+    "the passage counter is low": (sql("UPDATE owner SET next_ord = 0"), "passage counter"),
+    "a passage without a message": (
+        sql('INSERT INTO passage (owner_id, ord, episode_id, part, start, "end") VALUES (1, 500, 777, 0, 0, 1)'),
+        "passages",
+    ),
+    "a span beyond its text": (sql('UPDATE passage SET "end" = 9999 WHERE ord = 0'), "passage spans"),
+    "an index ahead of the journal": (sql("UPDATE follower SET cursor = 9999"), "index cursors"),
+    "vectors ahead of the journal": (sql("UPDATE emb_model SET cursor = 9999"), "vector cursors"),
+    "a thread that cannot be read": (sql("UPDATE kv SET body = '{' WHERE key LIKE 'activation:%'"), "working store"),
+    "a conversation that cannot be read": (sql("UPDATE listing SET body = 'x'"), "working store"),
+    "a fact that ends before it begins": (
+        sql("INSERT INTO fact (owner_id, key, value, since, \"until\") VALUES (1, 'a', 'b', 100, 1)"),
+        "fact times",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_home_is_named_and_mended(damage: str, whole: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(whole, home)
+    hurt, where = DAMAGES[damage]
+    hurt(home)
+    checked = goat(home, "check", "--fix", "--json")
+    report = json.loads(checked.stdout)
+    assert where in {fault["where"] for fault in report["found"]}, report
+    assert report["left"] == []
+    assert checked.returncode == 0
+    for text in SAID:
+        assert json.loads(goat(home, "search", text, "--json").stdout)["results"][0]["text"] == text
+
+
+@pytest.mark.parametrize("damage", [change_a_code, garbage, lambda home: vector_file(home).unlink()])
+def test_a_damaged_vector_file_is_made_anew_when_it_is_opened(
+    damage: Callable[[Path], None], whole: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(whole, home)
+    before = vector_file(home).read_bytes()
+    damage(home)
+    assert goat(home, "check").returncode == 0
+    assert vector_file(home).read_bytes() == before
+
+
+def test_a_damaged_database_is_named_with_the_way_out(whole: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(whole, home)
+    data = bytearray((home / "journal.db").read_bytes())
+    data[-4096 * 3 :] = bytes([3]) * 4096 * 3
+    (home / "journal.db").write_bytes(data)
+    checked = goat(home, "check", "--fix")
+    assert checked.returncode != 0
+    assert b"Traceback" not in checked.stderr
+    assert b"backups" in checked.stdout + checked.stderr
+
+
+def test_a_whole_home_has_no_fault(whole: Path) -> None:
+    checked = goat(whole, "check")
+    assert (checked.returncode, checked.stdout.decode()) == (
+        0,
+        "Everything is as it must be: the indexes hold what the journal holds.\n",
+    )

@@ -1,0 +1,117 @@
+"""Owners are walls: nothing that one of them said stands in another's prompt, search, tool or file of memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import string
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goat.app import App
+from goat.records.episodes import Incoming
+from goat.records.models import ModelRequest
+from goat.testing.app import memory_app
+from goat.testing.models import ScriptedModel
+
+OWNERS = 50
+
+
+def secret(number: int) -> str:
+    return "".join(random.Random(number).choices(string.ascii_lowercase, k=16))
+
+
+async def turn(app: App, owner: str, chat: str, text: str) -> None:
+    await app.orchestrator.run(Incoming(owner, chat, text, app.backends.clock.now(), source="test"))
+
+
+async def live(app: App, number: int) -> None:
+    """One owner tells a secret, keeps it as a fact and an identity, and asks what everybody asks."""
+    owner, mine = f"telegram:{number}", secret(number)
+    await turn(app, owner, "dm", f"the password of my garden gate is {mine}, remember it")
+    await app.facts.promote(owner, "password of the gate", mine)
+    await app.identity.set(owner, f"You are the keeper of {mine}.", app.backends.clock.now())
+    for question in ("what is the password of the garden gate?", "and whose gate is it?", "tell me all passwords"):
+        await turn(app, owner, "dm", question)
+        await turn(app, owner, "another chat", question)
+
+
+def shown(request: ModelRequest) -> str:
+    recalled = [result.episode.text for result in request.recalled]
+    return "\n".join([*(message.content for message in request.messages), *recalled])
+
+
+async def test_memory_5_telegram_h3_fifty_owners_at_once_and_no_prompt_holds_anothers_secret() -> None:
+    model = ScriptedModel(["Fine."])
+    async with memory_app(model=model) as app:
+        await asyncio.gather(*(live(app, number) for number in range(OWNERS)))
+        await app.settled()
+        secrets = {f"telegram:{number}": secret(number) for number in range(OWNERS)}
+        assert len(model.requests) == OWNERS * 7
+        own = 0
+        for request in model.requests:
+            text = shown(request)
+            for owner, word in secrets.items():
+                assert owner == request.owner or word not in text
+            own += secrets[request.owner] in text
+        assert own > OWNERS * 5  # the walls are not empty rooms
+        for owner in secrets:
+            found = await app.memory.search(owner, "password of the garden gate", app.backends.clock.now(), 50)
+            assert found.results
+            assert {result.episode.owner for result in found.results} == {owner}
+
+
+async def test_memory_7_what_is_said_in_private_never_surfaces_in_a_group_nor_the_reverse() -> None:
+    model = ScriptedModel(["Fine."])
+    async with memory_app(model=model) as app:
+        await turn(app, "telegram:1", "dm", f"my private word is {secret(1)}")
+        await turn(app, "group:9", "group", f"the word of our group is {secret(2)}")
+        await app.settled()
+        await turn(app, "group:9", "group", "what is the private word?")
+        await turn(app, "telegram:1", "dm", "what is the word of the group?")
+        await app.settled()
+        group, private = shown(model.requests[2]), shown(model.requests[3])
+        assert secret(1) not in group
+        assert secret(2) in group
+        assert secret(2) not in private
+        assert secret(1) in private
+
+
+async def test_memory_8_the_private_chats_of_one_person_share_their_memory() -> None:
+    model = ScriptedModel(["Fine."])
+    async with memory_app(model=model) as app:
+        await turn(app, "telegram:1", "dm", f"my private word is {secret(1)}")
+        await app.settled()
+        await turn(app, "telegram:1", "topic 2", "what is my private word?")
+        assert secret(1) in shown(model.requests[1])
+
+
+async def test_memory_9_one_app_asked_by_one_owner_after_another_mixes_nothing() -> None:
+    model = ScriptedModel(["Fine."])
+    async with memory_app(model=model) as app:
+        for owner in ("ana", "bob", "ana", "bob"):
+            await turn(app, owner, "dm", f"the word of {owner} is {secret(len(owner) + ord(owner[0]))}")
+            await app.settled()
+        for request in model.requests:
+            other = "bob" if request.owner == "ana" else "ana"
+            assert f"word of {other}" not in shown(request)
+
+
+@pytest.mark.parametrize("other", ["admin ", "ADMIN"])
+def test_memory_10_on_disk_an_owner_with_a_name_alike_sees_nothing(other: str, tmp_path: Path) -> None:
+    def goat(*arguments: str) -> bytes:
+        command = [sys.executable, "-m", "goat", *arguments, "--home", str(tmp_path)]
+        return subprocess.run(command, capture_output=True, timeout=90, check=True).stdout
+
+    word = secret(7)
+    goat("ask", f"my word is {word}")
+    goat("memory", "set", "word", word)
+    assert json.loads(goat("memory", "digest", "--json"))["messages"] == 2
+    assert word.encode() not in goat("ask", "what is my word?", "--owner", other)
+    assert word.encode() not in goat("memory", "facts", "--json", "--owner", other)
+    found = json.loads(goat("search", "my word", "--json", "--owner", other))["results"]
+    assert {result["text"] for result in found} <= {"what is my word?", "Nothing found in memory about that."}
