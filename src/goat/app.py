@@ -6,13 +6,16 @@ Adapters are imported inside their factories, so that a start pays only for what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
-from goat import __version__
+from goat.adapters.file_transfers import back_up as back_up
+from goat.adapters.file_transfers import export_file as export_file
+from goat.adapters.file_transfers import history_writer as history_writer
+from goat.adapters.file_transfers import open_history as open_history
+from goat.adapters.file_transfers import restore as restore
 from goat.background import Background
 from goat.errors import BackendUnavailable
 from goat.memory.archive import Archive
@@ -30,7 +33,7 @@ from goat.memory.thread_store import ThreadStore
 from goat.memory.tools import MemoryTools
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
-from goat.ports.edges import Approvals, HistorySource, HistoryWriter, Outbox
+from goat.ports.edges import Approvals, Outbox
 from goat.ports.models import ChatModel, Embedder, TokenCounter, UsageLog
 from goat.ports.run import Clock, Locks, Observer, Steps
 from goat.ports.stores import (
@@ -44,14 +47,13 @@ from goat.ports.stores import (
     VectorIndex,
     WorkingStore,
 )
-from goat.records.backups import BackedUp, Restored
 from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
 from goat.retrieval.terms import VERSION as TERMS_VERSION
 from goat.retrieval.times import read_grammars
 from goat.retrieval.weights import weights_for
-from goat.settings import Files, ModelEndpoint, ModelSettings, Settings, fitted, provider_of
+from goat.settings import ModelEndpoint, ModelSettings, Settings, fitted, provider_of
 from goat.tools.acting import Acting, acting
 from goat.turn.lanes import Lanes
 from goat.turn.orchestrator import Orchestrator
@@ -367,55 +369,6 @@ async def greet_model(
     hello = ModelRequest((ChatMessage("user", "Say hello in one short sentence."),))
     async with single_model(endpoint, settings) as model:
         return await model.reply(hello, on_text)
-
-
-def open_history(path: Path, settings: Settings) -> HistorySource:
-    """The history in a file that a person brings; its times without a zone are read in the owner's.
-
-    Raises `HistoryError`.
-    """
-    from goat.adapters.clock_system import SystemClock
-    from goat.adapters.history import open_history
-
-    return open_history(path, SystemClock(settings.turn.zone).zone())
-
-
-def history_writer(out: TextIO) -> HistoryWriter:
-    """What writes our own export to an open text file."""
-    from goat.adapters.history_jsonl import JsonLinesWriter
-
-    return JsonLinesWriter(out)
-
-
-@contextmanager
-def export_file(target: Path, replace: bool) -> Iterator[HistoryWriter]:
-    """A file for our own export, which is there when it is whole. Raises `TransferError`."""
-    from goat.adapters.new_file import new_file
-
-    with new_file(target, replace) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as out:
-        yield history_writer(out)
-
-
-def back_up(home: Path, files: Files, target: Path, *, with_secrets: bool, replace: bool) -> BackedUp:
-    """Write a whole home into one file; GOAT may run in it meanwhile. Raises `TransferError`."""
-    from goat.adapters.clock_system import SystemClock
-    from goat.adapters.home_backup import write_backup
-
-    return write_backup(
-        *(home, files, target),
-        with_secrets=with_secrets,
-        replace=replace,
-        at=SystemClock("").now(),
-        made_by=f"goat {__version__}",
-    )
-
-
-async def restore(backup: Path, home: Path, *, force: bool) -> Restored:
-    """Make a home what a backup holds. Raises `TransferError`, `HomeError`, `HomeInUse`."""
-    from goat.adapters.clock_system import SystemClock
-    from goat.adapters.home_restore import restore_backup
-
-    return await restore_backup(backup, home, force=force, clock=SystemClock(""))
 
 
 def system_clock(settings: Settings) -> Clock:

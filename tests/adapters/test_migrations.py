@@ -201,7 +201,8 @@ async def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Pa
     path = tmp_path / "journal.db"
     set_revision(path, "0417")
     before = path.read_bytes()
-    with pytest.raises(HomeError, match=rf"revision 0417 and this GOAT knows revisions up to {HEAD_REVISION}\. Update GOAT"):
+    known = rf"revision 0417 and this GOAT knows revisions up to {HEAD_REVISION}\. Update GOAT"
+    with pytest.raises(HomeError, match=known):
         await journal_database(tmp_path, clock).__aenter__()
     assert path.read_bytes() == before
     assert not (tmp_path / "backups").exists()

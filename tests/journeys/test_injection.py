@@ -184,7 +184,7 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize(("carrier", "effect"), CASES)
-async def test_telegram_i5_an_obeyed_order_has_no_effect(tmp_path: Path, carrier: str, effect: str) -> None:
+async def test_an_obeyed_order_has_no_effect(tmp_path: Path, carrier: str, effect: str) -> None:
     name, arguments, stopped_by = EFFECTS[effect]
     order = f"RUN {name} {json.dumps(arguments)} END"
     async with victim(tmp_path, carrier, order) as one:

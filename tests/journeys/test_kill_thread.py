@@ -21,6 +21,8 @@ POINTS = (
     "prefetch_found",
     "prefetch_saved",
 )
+FACT = "the boiler pressure must be 1.5 bar"
+LAST = "and which pressure does the boiler have"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
@@ -46,7 +48,8 @@ async def store(app):
 
 
 async def main(home, texts):
-    settings = Settings(model=ModelSettings(provider="offline"), working=WorkingSettings(max_messages=4, trim_surplus=2))
+    working = WorkingSettings(max_messages=4, trim_surplus=2)
+    settings = Settings(model=ModelSettings(provider="offline"), working=working)
     async with open_app(settings, Path(home), lambda notice: None) as app:
         for number, text in enumerate(texts):
             if number == 1:
@@ -80,16 +83,17 @@ def test_a_kill_while_the_thread_is_written_loses_and_doubles_nothing(seed: int,
     source = random.Random(seed)
     point = POINTS[seed]
     most = 1 if point in {"enriching_found", "history_trimmed"} else 4
-    texts = [f"what pressure must the boiler have {word}" for word in source.sample(["today", "now", "please", "here"], 4)]
+    words = source.sample(["today", "now", "please", "here"], 4)
+    texts = [f"what pressure must the boiler have {word}" for word in words]
     killed = talk(tmp_path, texts, f"{point}:{source.randint(1, most)}")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
 
     # Every message is delivered again, as a front door does after a crash, and one more comes.
-    after = talk(tmp_path, [*texts, "and which pressure does the boiler have"])
+    after = talk(tmp_path, [*texts, LAST])
     assert after.returncode == 0, after.stderr
     found = json.loads(after.stdout)
     said = [text for _, role, text in found["said"] if role == "user"]
-    assert sorted(said) == sorted([*texts, "the boiler pressure must be 1.5 bar", "and which pressure does the boiler have"])
+    assert sorted(said) == sorted([*texts, FACT, LAST])
     answers = [text for _, role, text in found["said"] if role == "assistant"]
     assert len(answers) == len(texts) + 1
     assert found["topic"]

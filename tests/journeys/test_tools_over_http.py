@@ -104,7 +104,7 @@ async def test_a_call_goes_round_and_the_provider_accepts_every_request() -> Non
 
 @pytest.mark.parametrize("style", LEAKS)
 @pytest.mark.parametrize("pieces", [1, 9])
-async def test_telegram_d4_a67_a68_calls_in_the_text_run_and_are_never_shown(style: str, pieces: int) -> None:
+async def test_a68_calls_in_the_text_run_and_are_never_shown(style: str, pieces: int) -> None:
     async with chat(add) as one:
         one.server.script(leaks(style, "add", {"a": 2, "b": 3}, pieces=pieces), says("It is 5."))
         assert await one.ask("What is 2 + 3?") == one.shown == "It is 5."
@@ -132,7 +132,7 @@ async def test_a65_evidence_stands_in_the_next_prompt_and_not_in_the_archive() -
         assert not any("[Tool calls]" in episode.text for episode in kept)
 
 
-async def test_a63_f_b46_ten_large_results_of_one_batch_stay_within_the_cap() -> None:
+async def test_f_b46_ten_large_results_of_one_batch_stay_within_the_cap() -> None:
     async with chat(big) as one:
         one.server.script(calls(*[ToolCall(f"c{n}", "big", f'{{"n": {n}}}') for n in range(10)]), says("Done."))
         assert await one.ask("Read all.") == "Done."
@@ -169,7 +169,7 @@ async def test_a_turn_that_takes_too_long_ends_with_a_sentence_and_the_message_i
         assert await one.ask("Are you there?") == "Here again."
 
 
-async def test_a70_telegram_d12_the_list_of_tools_is_the_same_bytes_in_every_turn() -> None:
+async def test_telegram_d12_the_list_of_tools_is_the_same_bytes_in_every_turn() -> None:
     async with chat(big, add, crash) as one:
         one.server.script(says("One."), says("Two."))
         await one.ask("First?")
@@ -206,3 +206,11 @@ async def test_ten_parallel_calls_and_a_second_chat_at_once() -> None:
         )
         both = await asyncio.gather(say(one.app, "Add.", chat="a"), say(one.app, "Add.", chat="b"))
         assert [result.text for result in both] == ["Done.", "Done."]
+
+
+async def test_a71_the_model_is_told_the_time_with_its_zone() -> None:
+    async with chat(add) as one:
+        one.server.script(says("Noon."))
+        await one.ask("What time is it?")
+        now = one.app.backends.clock.now()
+        assert one.seen()[-2]["content"].startswith(f"Current time: {now:%A, %Y-%m-%d %H:%M} (UTC)")

@@ -25,6 +25,7 @@ from goat.memory.l2_thread import (
 from goat.memory.thread_store import ThreadStore
 from goat.records.memory import Activation, ArchivedTopic, Held, ThreadState
 from goat.settings.sections import ActivationSettings
+from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -159,3 +160,34 @@ async def test_a49_a_damaged_thread_counts_as_none(body: str) -> None:
 
 def test_keys_of_different_owners_and_chats_never_meet() -> None:
     assert working_key("a:b", "c") != working_key("a", "b:c")
+
+
+@pytest.mark.parametrize(
+    ("text", "recent", "related"),
+    [
+        ("și cum e cu centrala mea", "care este presiunea la centrala de la noi", True),
+        ("și ce mai e cu filmul", "care este presiunea la centrala de la noi", False),
+        ("and how is it with the boiler", "what is the pressure that the boiler should have", True),
+        ("and how is it with the film", "what is the pressure that the boiler should have", False),
+    ],
+)
+def test_a30_function_words_neither_make_nor_hide_an_overlap(text: str, recent: str, related: bool) -> None:
+    assert (lexical_overlap(text, (recent,)) >= 0.15) == related
+
+
+def test_a_near_message_is_warm_only_for_words_that_the_held_results_were_found_for() -> None:
+    said = ("garage door codes", "boiler water pressure")
+    searched = thread(recent_queries=said, held_query="boiler water pressure", held=(Held(1, 0.9),))
+    assert state(searched, "the pressure of the boiler water", EAST).state is ThreadState.WARM
+    assert state(searched, "the codes of the garage door", EAST).state is ThreadState.DRIFT
+
+
+async def test_f_b22_relevance_is_one_scale_and_a_new_message_does_not_outrank_a_relevant_old_one() -> None:
+    async with memory_app() as app:
+        old = await say(app, "the boiler needs water every week")
+        app.backends.clock.move(60 * 86400)
+        new = await say(app, "good morning")
+        held = [Held(new.question.id, 0.4), Held(old.question.id, 0.9)]
+        found = await app.memory.held("admin", held, app.backends.clock.now(), 30)
+    assert [one.episode.id for one in found.value] == [old.question.id, new.question.id]
+    assert all(0.0 <= one.relevance <= 1.0 and 0.0 <= one.score <= 1.0 for one in found.value)

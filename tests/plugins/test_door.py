@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from goat.adapters.clock_system import SystemClock
-from goat.plugins.door import Survey, survey
+from goat.plugins.door import Survey, plugins_at_work, survey
+from goat.records.tools import Question, Verdict
+from goat.records.turns import Notice
 from goat.settings import Settings
 from goat.testing.app import memory_app
 from goat.tools import ToolContext
@@ -85,3 +87,16 @@ def test_the_page_on_plugins_shows_a_plugin_that_loads(tmp_path: Path) -> None:
     build = made["build"]
     assert callable(build)
     assert [tool.name for tool in build(None)] == ["roll_dice"]
+
+
+async def test_telegram_f1_after_a_restart_an_open_question_is_told_as_expired(tmp_path: Path) -> None:
+    told: list[Notice] = []
+    async with memory_app() as app:
+        now = app.backends.clock.now()
+        asked = await app.backends.approvals.open(Question(0, "admin", "t", "shell_run", "shell_run", "d", now, now))
+        journal, name = app.backends.journal, app.backends.embedder.name
+        async with plugins_at_work(Settings(), tmp_path, app.acting, journal, name, app.memory, told.append):
+            assert {tool.name for tool in app.acting.outfit.toolbox()} >= BUNDLED
+        assert [notice.subject for notice in told] == ["approvals"]
+        assert "shell_run" in told[0].text
+        assert not await app.backends.approvals.close(asked.id, Verdict.YES, now)

@@ -158,3 +158,21 @@ def test_without_a_sandbox_every_call_is_asked_about(tmp_path: Path, monkeypatch
     assert one.permission == "ask"
     assert one.risk is not None
     assert "bubblewrap is not installed" in one.risk({"command": "ls"})
+
+
+@pytest.mark.skipif(not shell.working_bubblewrap(), reason="bubblewrap cannot make a sandbox here")
+async def test_in_the_sandbox_only_the_workspace_can_be_changed_and_nothing_private_is_seen(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("the treasure")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "link").symlink_to(outside)
+
+    async def boxed(command: str) -> str:
+        return await shell.output(shell.sandboxed(shell.working_bubblewrap(), command, work, False), work, 20)
+
+    assert await boxed("echo hello > a.txt; cat a.txt") == "hello"
+    assert (work / "a.txt").read_text() == "hello\n"
+    for command in (f"cat {outside}", "cat link", "cat ../outside.txt", "touch /usr/x", "ls /home", "cat /etc/passwd"):
+        assert "[exit code" in await boxed(command)
+    assert "treasure" not in await boxed(f"cat {outside} link ../outside.txt 2>&1")

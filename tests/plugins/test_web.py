@@ -103,7 +103,7 @@ def allowed(url: str) -> SafeHttp:
         "2002:7f00:1::",
     ],
 )
-def test_telegram_i7_f_b50_addresses_of_the_own_network_are_not_public(address: str) -> None:
+def test_telegram_i7_addresses_of_the_own_network_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
@@ -130,7 +130,7 @@ def test_addresses_of_the_internet_are(address: str) -> None:
         "just words",
     ],
 )
-async def test_telegram_i7_f_b50_such_addresses_are_never_fetched(url: str) -> None:
+async def test_f_b50_such_addresses_are_never_fetched(url: str) -> None:
     with pytest.raises(ToolError, match=r"private network|only http|no address|password|not known"):
         await SafeHttp("fetch_content").get(url)
 
@@ -222,3 +222,12 @@ async def test_the_search_asks_its_page(pages: str) -> None:
 
 async def test_the_system_resolves_odd_spellings_to_what_they_are() -> None:
     assert "127.0.0.1" in await resolve("127.0.0.1", 80)
+
+
+async def test_a79_fetching_says_nothing_on_the_screen_or_above_debug(
+    pages: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await fetching(allowed(pages)).handler(url=f"{pages}/home", max_chars=8000)
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []

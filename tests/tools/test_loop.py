@@ -333,3 +333,23 @@ def test_a_structured_result_is_read_as_json_without_its_empty_fields() -> None:
     assert as_text(Outer(False)) == '{"ok": false}'
     found = Outer(True, (Inner(datetime(2026, 3, 2, tzinfo=UTC)),), 0)
     assert as_text(found) == '{"ok": true, "found": [{"at": "2026-03-02 00:00:00+00:00"}], "used": 0}'
+
+
+async def test_a66_numbers_that_stand_in_no_result_are_left_to_the_model(bench: LoopBench) -> None:
+    outcome = await bench.run([calls(("add", '{"a": 2, "b": 3}')), "It is 5, as in 1492 and 2026."], [add])
+    assert outcome.reply.text == "It is 5, as in 1492 and 2026."
+    assert len(bench.model.requests) == 2
+
+
+async def test_o06_a_silent_model_gives_an_honest_list_of_every_tool(bench: LoopBench) -> None:
+    outcome = await bench.run([calls(("add", '{"a": 2, "b": 3}'), ("fail", '{"word": "x"}')), ""], [add, fail])
+    assert outcome.reply.text.splitlines()[1:3] == ["- add: done", "- fail: did not work"]
+    assert "the disk is full" not in outcome.reply.text
+
+
+async def test_o41_markup_is_stripped_whatever_round_it_comes_in(bench: LoopBench) -> None:
+    markup = '<tool_call>{"name": "add", "arguments": {"a": 1, "b": 1}}</tool_call>'
+    for script in ([f"Hi.{markup}"] * 9, [calls(("add", '{"a": 2, "b": 3}')), f"Hi.{markup}", "Done."]):
+        bench.shown = ""
+        outcome = await bench.run(script, [add], rounds=2)
+        assert "tool_call" not in outcome.reply.text + bench.shown

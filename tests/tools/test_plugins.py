@@ -111,7 +111,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-async def test_f_b08_telegram_i2_a_broken_version_leaves_the_last_good_one(folder: Folder, how: str) -> None:
+async def test_f_b08_a_broken_version_leaves_the_last_good_one(folder: Folder, how: str) -> None:
     folder.write("a.py", source("one"))
     folder.write("b.py", source("other", name="other"))
     await folder.scan()

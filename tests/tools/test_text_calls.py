@@ -139,3 +139,35 @@ def test_a_stream_never_shows_what_the_whole_text_hides(text: str, size: int) ->
     shown = streamed([text[at : at + size] for at in range(0, len(text), size)])
     final = whole(text)
     assert final.broken or final.calls or final.text.startswith(shown)
+
+
+FRAGMENTS = [
+    "word ",
+    "\n",
+    "```",
+    "```json\n",
+    "```py\n",
+    "`",
+    "{",
+    '{"name": "add", "arguments": {}}',
+    "<",
+    "</think>",
+]
+FRAGMENTS += [
+    "<think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<function=add>",
+    "</function>",
+    "[TOOL_CALLS]",
+    *FORMS.values(),
+]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8), st.integers(1, 9))
+def test_any_mixture_of_marks_is_streamed_as_it_is_read_whole(parts: list[str], size: int) -> None:
+    text = "".join(parts)
+    shown = streamed([text[at : at + size] for at in range(0, len(text), size)])
+    final = whole(text)
+    assert final.text.startswith(shown.rstrip())
+    assert "DSML" not in shown

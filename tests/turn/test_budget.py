@@ -49,6 +49,27 @@ def test_f_b39_confidence_counts_distinct_first_rank_cues_with_or_without_diacri
     assert AITS.budget(text).confidence == pytest.approx(confidence)
 
 
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("warum ist das Auto kaputt", 0.8),
+        ("por qué y cuándo", 0.9),
+        ("pourquoi est-il parti", 0.8),
+        ("dove sono le chiavi", 0.8),
+        ("onde está a chave", 0.8),
+        ("昨日なぜ来なかったの", 0.8),
+        ("いつどこで会う", 0.9),
+        ("鍵はありますか", 0.5),
+        ("你为什么没来", 0.8),
+        ("这是谁的", 0.5),
+        ("guten Morgen", 0.0),
+        ("おはよう", 0.0),
+    ],
+)
+def test_f_b39_the_cues_of_other_languages_count_and_inside_texts_without_spaces(text: str, confidence: float) -> None:
+    assert AITS.budget(text).confidence == pytest.approx(confidence)
+
+
 @pytest.mark.parametrize("text", ["masina", "mașina", "sauce", "Saudi", "Android"])
 def test_f_b39_connectors_count_as_whole_words_only(text: str) -> None:
     assert AITS.budget(text).complexity == pytest.approx(0.7 * len(text) / 200)

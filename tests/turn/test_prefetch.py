@@ -135,7 +135,7 @@ async def test_a36_a_late_prefetch_is_never_cut_and_the_chat_does_not_stay_cold(
     assert thread.held_for == result.question.id
 
 
-async def test_a37_a38_the_reflex_ends_at_its_deadline_says_what_was_cut_and_the_reply_still_comes() -> None:
+async def test_a37_the_reflex_ends_at_its_deadline_says_what_was_cut_and_the_reply_still_comes() -> None:
     settings = Settings(recall=RecallSettings(deadline_ms=60))
     async with memory_app(settings, vectors=Hanging()) as app:
         result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
@@ -143,6 +143,21 @@ async def test_a37_a38_the_reflex_ends_at_its_deadline_says_what_was_cut_and_the
     assert result.record is not None
     assert "meaning" in result.record.late
     assert "words" not in result.record.late
+
+
+async def test_a38_the_search_for_the_next_turn_begins_only_after_the_reply() -> None:
+    apps: list[App] = []
+    during: list[str] = []
+
+    def answer(_request: object) -> str:
+        during.extend(apps[0].background.names)
+        return "All right."
+
+    async with memory_app(model=ScriptedModel([answer])) as app:
+        apps.append(app)
+        result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
+        assert f"prefetch {result.question.id}" in app.background.names
+    assert not [name for name in during if name.startswith("prefetch")]
 
 
 async def test_no_more_results_are_held_than_the_settings_say() -> None:

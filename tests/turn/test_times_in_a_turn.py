@@ -11,12 +11,13 @@ import pytest
 from goat.adapters.tokens_estimate import EstimatedTokens
 from goat.app import App
 from goat.records.episodes import Episode, NewEpisode, Role
-from goat.records.memory import HistoryMessage
+from goat.records.memory import HistoryMessage, ThreadState
 from goat.records.search import Recalled
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import COLD, DRIFT, REFLEX, SEARCH, Recipe
 from goat.retrieval.when import find_windows
-from goat.settings.sections import RetrievalBudgetSettings
+from goat.settings import Settings
+from goat.settings.sections import ActivationSettings, RetrievalBudgetSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
 from goat.testing.faults import Away
@@ -50,14 +51,20 @@ def texts(results: Sequence[Recalled]) -> list[str]:
 
 
 async def test_a01_a_named_date_is_answered_in_its_own_turn_though_the_thread_holds_other_things() -> None:
-    async with memory_app(clock=clock()) as app:
-        await archive(app, (datetime(2026, 7, 9, 10, tzinfo=BUCHAREST), "ceramic tiles for the kitchen"))
-        for text in ("my boat is blue", "the boat has a sail", "what does my boat have?"):
-            await say(app, text)
-        result = await say(app, "what did we discuss about my boat on 9 July?")
-    assert texts(result.recalled)[0] == "ceramic tiles for the kitchen"
+    all_one_thread = Settings(activation=ActivationSettings(drift_warm=0.02, drift_cold=0.01))
+    async with memory_app(all_one_thread, clock=clock()) as app:
+        ninth = datetime(2026, 7, 9, 10, tzinfo=BUCHAREST)
+        await archive(
+            app, (ninth, "ceramic tiles"), (NOW - timedelta(days=90), "the cabin of my blue boat holds a red blanket")
+        )
+        await say(app, "what does the cabin of my blue boat hold?")
+        warm = await say(app, "does the cabin of my blue boat hold a blanket?")
+        result = await say(app, "did the cabin of my blue boat hold a blanket on 9 July?")
+    assert warm.record
     assert result.record
-    assert result.record.served_by == "reflex"
+    assert (warm.record.state, warm.record.served_by) == (ThreadState.WARM, "held")
+    assert (result.record.state, result.record.served_by) == (ThreadState.WARM, "reflex")
+    assert texts(result.recalled)[0] == "ceramic tiles"
 
 
 async def test_a05_the_hour_is_meant_and_not_the_whole_vague_day() -> None:

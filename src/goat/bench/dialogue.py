@@ -51,6 +51,7 @@ class Played:
     dialogue: str
     asked: Asked
     record: TurnRecord
+    topic: str
     in_recalled: float
     in_history: float
     in_prompt: float
@@ -84,10 +85,11 @@ def run(path: Path | None, limit: int | None, say: Say) -> list[Played]:
     dialogues = own_dialogues()
     if path is not None:
         dialogues += locomo_dialogues(path, limit or LIMIT)
-    return asyncio.run(_run(dialogues, say))
+    return asyncio.run(play(dialogues, MODES, say))
 
 
-async def _run(dialogues: Sequence[Dialogue], say: Say) -> list[Played]:
+async def play(dialogues: Sequence[Dialogue], modes: Sequence[str], say: Say) -> list[Played]:
+    """Every turn of the dialogues, in each of the reflex modes."""
     played: list[Played] = []
     settings = Settings(model=ModelSettings(provider="offline"))
     with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
@@ -97,7 +99,7 @@ async def _run(dialogues: Sequence[Dialogue], say: Say) -> list[Played]:
                 say(f"archiving dialogue {number} of {len(dialogues)}")
                 await app.memory.archive.append([_episode(dialogue.name, one) for one in dialogue.said])
                 await app.memory.archive.embed()
-        for mode in MODES:
+        for mode in modes:
             home = Path(folder, mode)
             shutil.copytree(archived, home)
             own = settings.model_copy(update={"recall": RecallSettings.model_validate({"reflex": mode})})
@@ -145,7 +147,9 @@ async def _play(opened: App, mode: str, dialogue: Dialogue) -> list[Played]:
             stage = result.record.stage_ms
             added = max(stage["activate"] - embedder.query_ms, 0.0) + max(stage["layers"], stage["recall"])
             shares = evidence_in(model.requests[-1], asked.evidence)
-            played.append(Played(mode, dialogue.name, asked, result.record, *shares, added + stage["assemble"]))
+            topic = result.answer.topic_id if result.answer else ""
+            added += stage["assemble"]
+            played.append(Played(mode, dialogue.name, asked, result.record, topic, *shares, added))
     return played
 
 
@@ -172,9 +176,9 @@ def figures(played: Sequence[Played]) -> list[Figure]:
     shown: list[Figure] = []
     for mode in MODES:
         of_mode = [one for one in played if one.mode == mode]
-        for state, goal in GOALS.items():
+        for state, least in GOALS.items():
             of_state = [one for one in of_mode if one.record.state == state]
-            shown += _group(f"{mode} · {state}", of_state, goal if mode == "auto" else None)
+            shown += _group(f"{mode} · {state}", of_state, least if mode == "auto" else None)
         for kind in ("switch", "warm", "drift", "return", "word"):
             of_kind = [one for one in of_mode if one.asked.kind == kind]
             goal = RETURN_GOAL if (mode, kind) == ("auto", "return") else None

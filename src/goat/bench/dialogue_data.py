@@ -55,7 +55,7 @@ class Dialogue:
 
 
 def own_dialogues() -> list[Dialogue]:
-    """The dialogues in Romanian and Japanese that ship with the bench."""
+    """The dialogues in English, Romanian and Japanese that ship with the bench."""
     lines = files("goat.bench").joinpath("data/dialogues.jsonl").read_text(encoding="utf-8").splitlines()
     rows: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for line in lines:

@@ -81,7 +81,7 @@ async def _run(samples: Sequence[Sample], limit: int | None, say: Say) -> Outcom
             outcome.embedder = app.backends.embedder.name
             for number, sample in enumerate(samples, start=1):
                 say(f"conversation {number} of {len(samples)}: archiving {len(sample.turns)} turns")
-                names = await _archive(app, sample, outcome)
+                names = await archive_sample(app, sample, outcome)
                 say(f"conversation {number} of {len(samples)}: asking {len(sample.questions[:limit])} questions")
                 await _ask_all(app, sample, limit, names, outcome)
     return outcome
@@ -91,7 +91,7 @@ def _quiet(notice: Notice) -> None:
     """A bench shows figures only."""
 
 
-async def _archive(app: App, sample: Sample, outcome: Outcome) -> dict[int, str]:
+async def archive_sample(app: App, sample: Sample, outcome: Outcome) -> dict[int, str]:
     """Archive and embed a conversation; the turn's name by episode id."""
     episodes = [
         NewEpisode(
@@ -220,8 +220,10 @@ def document(outcome: Outcome, name: str, samples: int) -> dict[str, Any]:
 
 
 def times(asked: Sequence[Asked]) -> dict[str, Any]:
-    """What the questions that name a month, a day or less gain by its being understood."""
+    """What the questions that name a month, a day or less gain by its being understood; no measures without any."""
     timed = [one for one in asked if WITHOUT_TIMES in one.ranked]
+    if not timed:
+        return {"questions": 0}
     return {
         "questions": len(timed),
         "with": measures(timed, "goat"),

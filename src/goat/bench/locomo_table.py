@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -32,7 +34,8 @@ def show(console: Console, outcome: Outcome, name: str) -> None:
     console.print(_turns(outcome, name))
     console.print(_sessions(outcome))
     console.print(_by_category(outcome))
-    console.print(_times(outcome))
+    if (found := times(outcome.asked))["questions"]:
+        console.print(_times(found))
     console.print(_rest(outcome, name))
 
 
@@ -83,8 +86,7 @@ def _by_category(outcome: Outcome) -> Table:
     return table
 
 
-def _times(outcome: Outcome) -> Table:
-    found = times(outcome.asked)
+def _times(found: Mapping[str, Any]) -> Table:
     title = f"questions that name a month or a day, any / share, % (n = {found['questions']})"
     table = Table(title=title, title_justify="left")
     table.add_column("")

@@ -35,6 +35,20 @@ def speed(json_out: JsonOut = None) -> None:
         report.write_json(json_out, "speed", figures)
 
 
+@bench.command("import")
+def import_(json_out: JsonOut = None) -> None:
+    """How fast 20,000 and 200,000 messages are imported, and what memory that takes. Takes about five minutes."""
+    from goat.bench import report
+    from goat.bench.imports import run
+
+    out, err = consoles()
+    with err.status("preparing …") as status:
+        figures = run(lambda step: status.update(f"{step} …"))
+    report.show(out, "goat bench import", figures)
+    if json_out:
+        report.write_json(json_out, "import", figures)
+
+
 @bench.command()
 def locomo(
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
@@ -50,6 +64,43 @@ def locomo(
     locomo_table.show(out, outcome, data.stem)
     if json_out:
         locomo_table.write(json_out, outcome, data.stem)
+
+
+@bench.command()
+def ablation(
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")] = None,
+) -> None:
+    """What each stage of the ranking is worth: the measures with it off. Takes some minutes."""
+    from rich.table import Table
+
+    from goat.bench.fusion import ablation as without
+    from goat.bench.fusion import collect
+
+    out, err = consoles()
+    with err.status("reading …") as status:
+        _, judged = collect(data, limit, lambda step: status.update(f"{step} …"))
+    table = Table(title=f"{data.stem}: each stage off, % (n = {len(judged)})", title_justify="left")
+    for title in ("", "any@10", "share@10", "nDCG@10", "session any@5"):
+        table.add_column(title, justify="right" if title else "left")
+    for name, found in without(judged).items():
+        cells = (found.any10, found.frac10, found.ndcg10, found.session5)
+        table.add_row(name, *(f"{value:.1f}" for value in cells))
+    out.print(table)
+
+
+@bench.command()
+def languages(json_out: JsonOut = None) -> None:
+    """Recall in ten languages at once, also without diacritics and across languages. Takes some seconds."""
+    from goat.bench import report
+    from goat.bench.languages import run
+
+    out, err = consoles()
+    with err.status("preparing …") as status:
+        figures = run(lambda step: status.update(f"{step} …"))
+    report.show(out, "goat bench languages", figures)
+    if json_out:
+        report.write_json(json_out, "languages", figures)
 
 
 @bench.command()
@@ -84,3 +135,17 @@ def tools(json_out: JsonOut = None) -> None:
     report.show(out, "goat bench tools", figures)
     if json_out:
         report.write_json(json_out, "tools", figures)
+
+
+@bench.command()
+def thread_diagram(
+    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The Markdown file to write.")],
+) -> None:
+    """Draw one real thread: its states, its topics, and what served each turn."""
+    from goat.bench.thread_diagram import run
+
+    out, err = consoles()
+    with err.status("playing …") as status:
+        page = run(lambda step: status.update(f"{step} …"))
+    out_file.write_text(page, encoding="utf-8")
+    out.print(f"Written to {out_file}.")

@@ -6,9 +6,10 @@ import asyncio
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,6 +20,9 @@ from goat.memory.l2_thread import bands_for, row_name
 from goat.records.turns import Notice
 from goat.settings import Settings
 from goat.settings.sections import ActivationSettings
+
+if TYPE_CHECKING:
+    from goat.bench.calibrate_fusion import Fold
 
 calibrate = typer.Typer(name="calibrate", help="Measure what depends on the embedding model.", no_args_is_help=True)
 
@@ -74,6 +78,51 @@ async def _threads(settings: Settings, write: bool, as_json: bool, out: Console)
     out.print(fitting.row(bands, row_name(model) or model), markup=False, highlight=False)
     if fitting.thresholds(bands) != fitting.thresholds(running) and not write:
         out.print("The row in use differs; --write replaces it.", style="yellow")
+
+
+@calibrate.command()
+def fusion(
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the row into the package's weights.toml.")] = False,
+) -> None:
+    """The weights of the ranking formula, leaving out one conversation at a time. Takes some minutes."""
+    from goat.bench import calibrate_fusion as fitting
+    from goat.bench.fusion import collect
+    from goat.retrieval.weights import row_name as weights_row
+    from goat.retrieval.weights import weights_for
+
+    out, err = consoles()
+    with err.status("reading …") as status:
+        model, judged = collect(data, limit, lambda step: status.update(f"{step} …"))
+        found = []
+        for fold in fitting.folds(judged, weights_for(model)):
+            status.update(f"fitted without {fold.sample} …")
+            found.append(fold)
+    row = fitting.common(found)
+    out.print(_folds(found, data.stem))
+    out.print("\n".join(f"{part} = {value:.2f}" for part, value in row.items()), markup=False, highlight=False)
+    if write:
+        fitting.write_row(
+            Path(str(files("goat.retrieval").joinpath("data/weights.toml"))),
+            model if weights_row(model) == "default" else weights_row(model),
+            row,
+        )
+
+
+def _folds(found: Sequence[Fold], name: str) -> Table:
+    from goat.bench import calibrate_fusion as fitting
+
+    shown = Table(title=f"{name}: each conversation judged by the weights of the others, %", title_justify="left")
+    for title in ("left out", "n", "any@10", "share@10", "nDCG@10", "session any@5"):
+        shown.add_column(title, justify="left" if title == "left out" else "right")
+    rows = [(fold.sample, fold.questions, fold.after) for fold in found]
+    asked = sum(fold.questions for fold in found)
+    rows += [("all", asked, fitting.mean(found, after=True)), ("present row", asked, fitting.mean(found, after=False))]
+    for label, questions, reached in rows:
+        cells = (reached.any10, reached.frac10, reached.ndcg10, reached.session5)
+        shown.add_row(label, str(questions), *(f"{value:.1f}" for value in cells))
+    return shown
 
 
 def _confusion(kind: str, classes: tuple[str, ...], table: Counter[tuple[str, str]], accuracy: float) -> Table:

@@ -32,6 +32,9 @@ from goat.settings.files import find, home_of
 
 STDOUT = "-"
 
+RATED = 500
+"""From so many messages on the rate says something."""
+
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 
 
@@ -172,7 +175,7 @@ def _summary(format_name: str, file: Path, owner: str, imported: Imported, secon
     if not imported.new:
         return f"Nothing new {where}{more}."
     chats = "1 chat" if imported.chats == 1 else f"{imported.chats:,} chats"
-    rate = f", {imported.new / seconds:,.0f} a second" if seconds > 0 else ""
+    rate = f", {imported.new / seconds:,.0f} a second" if imported.new >= RATED else ""
     return f"Imported {imported.new:,} messages of {chats} {where}{more}{rate}."
 
 

@@ -26,6 +26,7 @@ from goat.cli.running import Terminated
 from goat.cli.session import ConfigOption, HomeOption, OwnerOption
 from goat.cli.setup import setup
 from goat.cli.state import reindex, status
+from goat.cli.stats import stats
 from goat.cli.talk import ask, chat
 from goat.cli.when import when
 from goat.errors import GoatError
@@ -37,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore, plugins, check):
+for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore, plugins, check, stats):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(bench)

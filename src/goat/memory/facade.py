@@ -11,6 +11,7 @@ from uuid import uuid4
 from goat.errors import MessageRefused
 from goat.memory.archive import Archive
 from goat.memory.cache import Cache, cache_key
+from goat.memory.enrich import enriched
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
@@ -98,6 +99,7 @@ class MemoryLayers:
             source=incoming.source,
             key=incoming.key,
             passages=split_passages(text),
+            meta=enriched(text),
         )
         (appended,) = await self.archive.append([episode])
         if appended.forgotten:
@@ -121,6 +123,7 @@ class MemoryLayers:
             tags=(FULL_ARCHIVE,),
             source=question.source,
             passages=() if reply.quotes_only else split_passages(text),
+            meta=enriched(text),
         )
         outgoing = NewOutgoing(question.owner, question.chat, question.source, text)
         (appended,) = await self.archive.append([episode], [outgoing], {question.exchange_id: topic_id})

@@ -11,10 +11,14 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
+from goat.observability.analytics import MemoryAnalytics
+from goat.observability.reader import NAME
 from goat.records.turns import Notice, PrefetchRecord, TurnRecord
 
 MAX_BYTES = 10 * 1024 * 1024
 BACKUPS = 5
+
+REPORT_EVERY = 100
 
 
 class Recorder:
@@ -24,10 +28,14 @@ class Recorder:
         self._folder = folder
         self._show = show
         self._handler: RotatingFileHandler | None = None
+        self._analytics = MemoryAnalytics()
 
     def turn(self, record: TurnRecord) -> None:
-        """Write a turn."""
+        """Write a turn, and after each hundred of this process a report on them."""
         self._write("turn", asdict(record))
+        if self._analytics.turns % REPORT_EVERY == 0:
+            self._write("report", {"at": record.at, **self._analytics.report()})
+            self._analytics = MemoryAnalytics()
 
     def prefetch(self, record: PrefetchRecord) -> None:
         """Write a background search."""
@@ -45,11 +53,12 @@ class Recorder:
 
     def _write(self, kind: str, fields: dict[str, Any]) -> None:
         line = json.dumps({"kind": kind, **fields}, default=_plain, ensure_ascii=False)
+        self._analytics.add({"kind": kind, **fields})
         try:
             if self._handler is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._handler = RotatingFileHandler(
-                    self._folder / "turns.jsonl", maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8"
+                    self._folder / NAME, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8"
                 )
             self._handler.emit(logging.makeLogRecord({"msg": line}))
         except OSError as failure:

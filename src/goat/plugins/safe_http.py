@@ -76,9 +76,9 @@ class SafeHttp:
         import httpx2
 
         try:
-            async with asyncio.timeout(SECONDS), httpx2.AsyncClient(trust_env=False, follow_redirects=False) as client:
+            async with asyncio.timeout(SECONDS), httpx2.AsyncHTTPTransport(trust_env=False) as transport:
                 for _ in range(MOST_HOPS):
-                    found = await self._hop(client, url, params)
+                    found = await self._hop(transport, url, params)
                     if isinstance(found, Page):
                         return found
                     url, params = found, None
@@ -88,22 +88,19 @@ class SafeHttp:
             raise ToolError(self._tool, f"{_host(url)} cannot be reached: {type(failed).__name__}") from failed
         raise ToolError(self._tool, f"the address redirects more than {MOST_HOPS} times")
 
-    async def _hop(self, client: httpx2.AsyncClient, url: str, params: dict[str, str] | None) -> Page | str:
+    async def _hop(self, transport: httpx2.AsyncHTTPTransport, url: str, params: dict[str, str] | None) -> Page | str:
         """The page, or where it has moved to."""
+        import httpx2
+
         parts = self._parts(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         address = await self._address(host, port)
         literal = f"[{address}]" if ":" in address else address
         pinned = parts._replace(netloc=f"{literal}:{port}", fragment="").geturl()
         headers = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": AGENT, "Accept-Encoding": "gzip, identity"}
-        request = client.build_request(
-            "GET",
-            pinned,
-            params=params,
-            headers=headers,
-            extensions={"sni_hostname": host} if parts.scheme == "https" else {},
-        )
-        response = await client.send(request, stream=True)
+        secure = {"sni_hostname": host} if parts.scheme == "https" else {}
+        request = httpx2.Request("GET", pinned, params=params, headers=headers, extensions=secure)
+        response = await transport.handle_async_request(request)  # a client would log the address
         try:
             if response.status_code in REDIRECTS and "location" in response.headers:
                 return urljoin(url, response.headers["location"])

@@ -84,9 +84,9 @@ def around_mean(cosines: Floats, around: Floats) -> Floats:
 def trust_in_words(evidence: Evidence) -> Floats:
     """How much the lexical features count, in 0..1, one per candidate.
 
-    They are relative to the best of their kind, so where no candidate holds more than a stray word of the query, as when
-    it is asked in another language, they would lift chance. An exact key is no chance, and a passage without a vector
-    has nothing else to be found by.
+    They are relative to the best of their kind, so where no candidate holds more than a stray word of the query, as
+    when it is asked in another language, they would lift chance. An exact key is no chance, and a passage without a
+    vector has nothing else to be found by.
     """
     held = float(evidence.lexical.held.max(initial=0.0))
     trust = np.clip((held - WORDS_UNTRUSTED) / (WORDS_TRUSTED - WORDS_UNTRUSTED), 0.0, 1.0)

@@ -140,6 +140,7 @@ class Retriever:
             same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
             in_window=np.isfinite(distance) | telling,
             nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
+            key_held=any("keys" in found for found in mechanisms),
         )
         return fuse(query.text, near, evidence, self._weights)
 

@@ -6,6 +6,7 @@ import base64
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -55,8 +56,14 @@ class Weights:
 
 def weights_for(model: str) -> Weights:
     """The row of an embedding model, by the longest name that `model` starts with; the default row for any other."""
-    rows = tomllib.loads(files("goat.retrieval").joinpath("data/weights.toml").read_text(encoding="utf-8"))
-    default = rows.pop("default")
-    names = [name for name in rows if model.startswith(name)]
-    chosen = rows[max(names, key=len)] if names else {}
-    return Weights(**{**default, **chosen})
+    rows = _rows()
+    return Weights(**{**rows["default"], **rows[row_name(model)]})
+
+
+def row_name(model: str) -> str:
+    """The longest name of a row that `model` starts with, `default` where there is none."""
+    return max((name for name in _rows() if model.startswith(name)), key=len, default="default")
+
+
+def _rows() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files("goat.retrieval").joinpath("data/weights.toml").read_text(encoding="utf-8"))

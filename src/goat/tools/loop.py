@@ -140,7 +140,7 @@ class ToolLoop:
         """The result of a call and the seconds that it took."""
         if one.refusal or one.tool is None or rounds.context is None:
             return Done(f"error: {one.refusal}", False), 0.0
-        shown = self._redact(one.canonical)
+        shown = self._redact(one.call.arguments)
         rounds.tell(ToolProgress(one.tool.name, shown))
         began = perf_counter()
         done = await invoke(one.tool, one.arguments, rounds.context, self._limits.tool_seconds)

@@ -113,7 +113,7 @@ class Rounds:
             self.messages.append(ChatMessage("tool", shown, tool_call_id=one.call.id))
             self.outside = self.outside or (done.ok and one.tool is not None and one.tool.outside)
             private = one.tool is not None and one.tool.private
-            arguments = redact(one.canonical if one.arguments else "")
+            arguments = redact(one.call.arguments)
             self._uses.append(ToolUse(one.call.name, arguments, shown, done.ok, seconds, private))
             self.repetition.ended(one, done.ok)
         self.say("user", BRIDGE)

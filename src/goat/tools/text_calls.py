@@ -31,15 +31,11 @@ MARK = re.compile(
     rf"|(?P<wrapper>{WRAPPER})|(?P<invoke>{INVOKE})"
     r"|(?P<tool_call></?tool_call>)|(?P<function><function=[\w.-]+>)|(?P<python><\|python_tag\|>)"
     r"|(?P<mistral>\[TOOL_CALLS\])"
-    r"|(?P<noise><\|(?:eom|eot|im_end|tool_call)[^|<>]*\|>)",
+    r"|(?P<noise><\|(?:eom|eot|im_end|tool_call)[^|<>]*\|>|</function>|</?[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}[^<>]*>)",
     re.IGNORECASE | re.MULTILINE,
 )
-STRAY = re.compile(r"</?[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}[^<>]*>|</?tool_call>|</function>", re.IGNORECASE)
 UNFINISHED = re.compile(r"<[^<>\n]{0,80}$|\[[A-Z_]{0,12}$|`+$")
 """What may become a mark with the next piece."""
-
-SPECIAL = re.compile(r"[<`\[{]")
-"""Without one of these a text holds no mark."""
 
 PARAMETER = re.compile(
     rf"<{BARS}parameter(?:=(?P<key>[\w.-]+)|(?P<attributes>[^<>]*))>(?P<value>.*?)</{BARS}parameter\s*>",
@@ -65,29 +61,39 @@ class Found:
 
 
 class CallFilter:
-    """Takes a text in pieces and gives back what the person may read. `known` are the names of the turn's tools."""
+    """Takes a text in pieces and gives back what the person may read. `known` are the names of the turn's tools.
+
+    What is settled is not looked at again: only the unsettled end is kept, from the beginning of its line.
+    """
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = frozenset(known)
-        self._text = ""
-        self._given = 0
-        self._marked = False
+        self._kept = ""
+        self._at = 0
+        self._in_code = False
+        self._may_be_bare = True
 
     def feed(self, piece: str) -> str:
         """The visible text that this piece settles."""
-        self._text += piece
-        if not self._marked and not SPECIAL.search(piece):
-            self._given += len(piece)
-            return piece
-        self._marked = True
-        scan = _Scan(self._text, self._known, final=False)
+        self._kept += piece
+        if self._may_be_bare and _bare_begins(self._kept, self._known):
+            return ""
+        self._may_be_bare = self._may_be_bare and not self._kept.strip()
+        scan = _Scan(self._kept, self._known, final=False, at=self._at, in_code=self._in_code)
         visible = scan.run().text
-        more, self._given = visible[self._given :], max(self._given, len(visible))
-        return more
+        begins = self._kept.rfind("\n", 0, scan.settled) + 1
+        self._kept, self._at = self._kept[begins:], scan.settled - begins
+        self._in_code = scan.in_code
+        return visible
 
     def finish(self, whole: str) -> Found:
         """What a whole text holds."""
         return _Scan(whole, self._known, final=True).run()
+
+
+def _bare_begins(text: str, known: frozenset[str]) -> bool:
+    """Whether the text may become one call without any tags."""
+    return bool(known) and text.lstrip().startswith("{")
 
 
 @dataclass
@@ -98,34 +104,34 @@ class _Scan:
     known: frozenset[str]
     final: bool
     at: int = 0
+    in_code: bool = False
+    settled: int = 0
     shown: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     broken: bool = False
 
     def run(self) -> Found:
-        if self._bare():
+        if self.final and self._bare():
             return Found("", tuple(self.calls))
+        self.settled = -1
         while self._step():
             pass
+        self.settled = self.at if self.settled < 0 else self.settled
         text = "".join(self.shown)
-        if self.calls or self.broken:
-            text = STRAY.sub("", text)
-            text = text.rstrip() if self.final else text
+        if self.final and (self.calls or self.broken):
+            text = text.rstrip()
         return Found(text, tuple(self.calls), self.broken)
 
     def _bare(self) -> bool:
-        """Whether the whole text is one call; while it may become one, nothing of it is shown."""
-        start = self.text.lstrip()
-        if not start.startswith("{") or not self.known:
-            return False
-        if not self.final:
-            return True
-        call = _named(_json(start.strip()), self.known)
+        """Whether the whole text is one call."""
+        call = _named(_json(self.text.strip()), self.known) if _bare_begins(self.text, self.known) else None
         if call:
             self.calls.append(call)
         return call is not None
 
     def _step(self) -> bool:
+        if self.in_code:
+            return self._code(FENCE_END.search(self.text))
         mark = MARK.search(self.text, self.at)
         if mark is None:
             held = None if self.final else UNFINISHED.search(self.text, self.at)
@@ -157,6 +163,7 @@ class _Scan:
     def _hold(self, mark: re.Match[str], lost: bool = True) -> bool:
         """The end of something is not there: wait for it, or, in a whole text, leave it out."""
         self._show(mark.start())
+        self.settled = mark.start()
         self.at = len(self.text)
         self.broken = self.broken or (self.final and lost)
         return False
@@ -166,19 +173,20 @@ class _Scan:
             return self._hold(mark)
         language = mark[0].strip().strip("`").strip().lower()
         body = self.text[mark.end() :].lstrip()
-        may_call = language in CALL_FENCES and bool(self.known) and (body[:1] in {"{", ""})
         closed = FENCE_END.search(self.text, mark.end())
+        if language not in CALL_FENCES or not self.known or body[:1] not in {"{", ""}:
+            self._show(mark.end())
+            return self._code(closed)
         if closed is None:
-            if may_call and not self.final:
-                return self._hold(mark)
-            self._show(len(self.text))
-            return False
-        call = _named(_json(self.text[mark.end() : closed.start()].strip()), self.known) if may_call else None
-        if call is None:
-            self._show(closed.end())
-        else:
-            self._take(mark, closed.end(), [call])
-        return True
+            return self._code(None) if self.final else self._hold(mark)
+        call = _named(_json(self.text[mark.end() : closed.start()].strip()), self.known)
+        return self._code(closed) if call is None else self._take(mark, closed.end(), [call])
+
+    def _code(self, closed: re.Match[str] | None) -> bool:
+        """Show a code block, up to its closing fence or as far as it goes."""
+        self._show(closed.end() if closed else len(self.text))
+        self.in_code = closed is None
+        return closed is not None
 
     def _ticks(self, mark: re.Match[str]) -> bool:
         line_end = self.text.find("\n", mark.end())

