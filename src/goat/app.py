@@ -69,7 +69,7 @@ UNMEASURED = (
     "measures its own."
 )
 
-DRAIN_SECONDS = 10.0
+DRAIN_SECONDS = 3.0
 """How long a stop waits for searches and writing; what is cut off is caught up at the next start."""
 
 EMBED_SECONDS = 1.0

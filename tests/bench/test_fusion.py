@@ -55,7 +55,7 @@ def test_a_row_is_written_and_the_rest_of_the_file_stays(tmp_path: Path) -> None
     path.write_text(
         '# a comment\n[default]\nsession = 0.5\n\n[one]\nsession = 0.6\nbackground = "x"\n\n[two]\nhuman = 1\n'
     )
-    row = {part: 0.25 for part in FITTED}
+    row = dict.fromkeys(FITTED, 0.25)
     write_row(path, "one", row)
     write_row(path, "new", {"session": 0.1})
     rows = tomllib.loads(path.read_text())

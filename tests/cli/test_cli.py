@@ -53,8 +53,8 @@ def test_the_main_job_three_languages_quoted_with_their_dates_by_new_processes(t
 
 def test_the_hint_about_the_missing_model_is_given_once(tmp_path: Path) -> None:
     first = goat("chat", home=tmp_path, stdin=b"one thing\nanother thing\n").stdout.decode()
-    assert first.count("goat setup") == 1
-    assert "goat setup" not in goat("ask", "a third thing", home=tmp_path).stdout.decode()
+    assert first.count("run.sh setup") == 1
+    assert "run.sh setup" not in goat("ask", "a third thing", home=tmp_path).stdout.decode()
 
 
 def test_search_status_and_their_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,3 +242,38 @@ class _silent_endpoint:
 
     def __exit__(self, *raised: object) -> None:
         self._socket.close()
+
+
+def test_options_before_the_command_count(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "goat", "--home", str(tmp_path), "--owner", "ana"]
+    subprocess.run([*command, "ask", "the key is under the pot"], check=True, capture_output=True, timeout=60)
+    found = subprocess.run([*command, "search", "key", "--json"], check=True, capture_output=True, timeout=60)
+    assert json.loads(found.stdout)["results"][0]["text"] == "the key is under the pot"
+    nobody = goat("search", "key", "--json", home=tmp_path)
+    assert json.loads(nobody.stdout)["results"] == []
+
+
+def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("only Linux has /dev/full")
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "goat", "status", "--json", "--home", str(tmp_path)]
+        told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert told.returncode == exits.FAILED
+    assert b"cannot be written" in told.stderr
+
+
+def test_a_correction_is_known_in_the_next_question(tmp_path: Path) -> None:
+    said = "my wifi password is BlueHeron-42\nI like tea\nmy wifi password is now RedFalcon-77\nwhat is my wifi password?\n"
+    shown = goat("chat", home=tmp_path, stdin=said.encode()).stdout.decode()
+    last = shown.rpartition("From memory:")[2]
+    assert last.index("RedFalcon-77") < last.index("BlueHeron-42")
+
+
+def test_an_index_without_its_journal_is_no_empty_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["ask", "hello there", "--home", str(tmp_path)])
+    for file in tmp_path.glob("journal.db*"):
+        file.unlink()
+    capsys.readouterr()
+    assert run(["status", "--home", str(tmp_path)]) == exits.HOME
+    assert "goat restore" in capsys.readouterr().err

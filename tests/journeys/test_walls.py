@@ -45,7 +45,7 @@ def shown(request: ModelRequest) -> str:
     return "\n".join([*(message.content for message in request.messages), *recalled])
 
 
-async def test_memory_5_telegram_h3_fifty_owners_at_once_and_no_prompt_holds_anothers_secret() -> None:
+async def test_memory_5_fifty_owners_at_once_and_no_prompt_holds_anothers_secret() -> None:
     model = ScriptedModel(["Fine."])
     async with memory_app(model=model) as app:
         await asyncio.gather(*(live(app, number) for number in range(OWNERS)))
@@ -65,7 +65,7 @@ async def test_memory_5_telegram_h3_fifty_owners_at_once_and_no_prompt_holds_ano
             assert {result.episode.owner for result in found.results} == {owner}
 
 
-async def test_memory_7_what_is_said_in_private_never_surfaces_in_a_group_nor_the_reverse() -> None:
+async def test_telegram_h3_what_is_said_in_private_never_surfaces_in_a_group_nor_the_reverse() -> None:
     model = ScriptedModel(["Fine."])
     async with memory_app(model=model) as app:
         await turn(app, "telegram:1", "dm", f"my private word is {secret(1)}")

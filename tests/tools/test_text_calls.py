@@ -170,4 +170,3 @@ def test_any_mixture_of_marks_is_streamed_as_it_is_read_whole(parts: list[str], 
     shown = streamed([text[at : at + size] for at in range(0, len(text), size)])
     final = whole(text)
     assert final.text.startswith(shown.rstrip())
-    assert "DSML" not in shown

@@ -30,7 +30,7 @@ READ_CACHE_KIB = 65_536
 WRITE_CACHE_KIB = 16_384
 """The reader keeps what searches come back to; the writer goes on to other pages, and needs those of a batch only."""
 
-_RESTORE = "stop GOAT, move the file aside, and put the newest copy from {backups} in its place"
+_RESTORE = "bring a backup back with `goat restore FILE`; copies from before upgrades stand in {backups}"
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space for {folder}",
     sqlite3.SQLITE_READONLY: "{path} is read-only; give its owner the right to write it and its folder",
@@ -155,6 +155,11 @@ class Database:
             raise BackendUnavailable(port, BACKEND, self._reason(failure.orig)) from failure
         except sqlite3.Error as failure:
             raise BackendUnavailable(port, BACKEND, self._reason(failure)) from failure
+        except UnicodeDecodeError as failure:
+            damaged = _REASONS[sqlite3.SQLITE_CORRUPT].format(
+                path=self.path, backups=self._backups, failure="a text is no UTF-8"
+            )
+            raise BackendUnavailable(port, BACKEND, damaged) from failure
 
     def _reason(self, failure: BaseException | None) -> str:
         """What is wrong with the file, and the way out."""

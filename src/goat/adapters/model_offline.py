@@ -15,7 +15,7 @@ NEAR_BEST = 0.6
 """A further quotation needs this part of the best one's relevance."""
 
 HOW_TO_CONFIGURE = (
-    "(No language model is configured, so I answer by quoting what you told me. `goat setup` connects one.)"
+    "(No language model is configured, so I answer by quoting what you told me. `./run.sh setup` connects one.)"
 )
 
 

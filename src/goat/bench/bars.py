@@ -12,9 +12,9 @@ from goat.records.search import Floats
 from goat.retrieval.languages import stem
 
 STOP_WORDS = """
-a an the and or but if of at by for with about to from in on is are was were be been being have has had do does did i you
-he she it we they me my your his her its our their this that these those what which who when where why how as not so than
-too very can will just
+a an the and or but if of at by for with about to from in on is are was were be been being have has had do does did i
+you he she it we they me my your his her its our their this that these those what which who when where why how as not so
+than too very can will just
 """
 K1, B = 1.5, 0.75
 RRF_K = 60

@@ -1,7 +1,8 @@
 """`goat bench languages`: recall in ten languages at once, on a small set of own making.
 
 Everyday messages of every language lie shuffled in one chat. Each question has one message as its evidence; half of
-those with diacritics are asked without them, and some are asked in another language.
+those with diacritics are asked without them, and some are asked in another language. BM25, the embedder and their
+fusion are asked the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+
 from goat.app import App, open_app
+from goat.bench.bars import PlainBm25, order, reciprocal_rank_fusion
 from goat.bench.report import Figure
 from goat.bench.score import any_at
 from goat.memory.facade import FULL_ARCHIVE
@@ -61,15 +65,19 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question and the messages that were found for it, best first."""
+    """A question and the messages that each system found for it, best first."""
 
     question: Question
-    ranked: tuple[str, ...]
+    ranked: Mapping[str, Sequence[str]]
 
     @property
     def found(self) -> float:
-        """1.0 when the evidence stands in the first five."""
-        return any_at(self.ranked, self.question.evidence, K)
+        """1.0 when GOAT has the evidence in its first five."""
+        return self.found_by("GOAT")
+
+    def found_by(self, system: str) -> float:
+        """1.0 when the system has the evidence in its first five."""
+        return any_at(self.ranked[system], self.question.evidence, K)
 
 
 def read() -> tuple[list[Message], list[Question]]:
@@ -92,11 +100,17 @@ def read() -> tuple[list[Message], list[Question]]:
 async def ask_all(app: App, messages: Sequence[Message], questions: Sequence[Question]) -> list[Answer]:
     """Archive and embed the messages, then ask every question as the reflex does."""
     names = await _archive(app, messages)
+    bm25, every = PlainBm25([message.text for message in messages]), np.arange(len(messages))
     answers = []
     for question in questions:
         vector = await app.backends.embedder.embed_query(question.text)
         recall = await app.memory.recall(app.memory.query(OWNER, question.text, messages[-1].at, vector), REFLEX)
-        answers.append(Answer(question, tuple(names[result.episode.id] for result in recall.results)))
+        lexical = order(bm25.scores(question.text))
+        dense = order(await app.backends.vectors.score(OWNER, vector, every))  # a short message is one passage
+        bars = {"BM25": lexical, "embedder": dense, "BM25 + embedder, RRF": reciprocal_rank_fusion([lexical, dense])}
+        ranked = {bar: [messages[place].id for place in places] for bar, places in bars.items()}
+        ranked["GOAT"] = [names[result.episode.id] for result in recall.results]
+        answers.append(Answer(question, ranked))
     return answers
 
 
@@ -128,6 +142,8 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
         groups["asked in another language" if asked.crosses else asked.language].append(answer.found)
     groups["without their diacritics"] = [answer.found for answer in answers if answer.question.bare]
     shown = [_share(f"{name}, {len(found)} questions", found) for name, found in groups.items()]
+    bars = [system for system in answers[0].ranked if system != "GOAT"]
+    shown += [_share(f"all by {bar}", [answer.found_by(bar) for answer in answers]) for bar in bars]
     return [*shown, _share(f"all, {len(answers)} questions", [answer.found for answer in answers], GOAL)]
 
 

@@ -90,6 +90,23 @@ def ablation(
 
 
 @bench.command()
+def scale(
+    million: Annotated[bool, typer.Option("--million", help="Measure at 1,000,000 messages too; takes long.")] = False,
+    json_out: JsonOut = None,
+) -> None:
+    """How fast the reflex is at 100,000 messages. Takes some minutes, most of them to fill the archive."""
+    from goat.bench import report
+    from goat.bench.scale import run
+
+    out, err = consoles()
+    with err.status("preparing …") as status:
+        figures = run(million, lambda step: status.update(f"{step} …"))
+    report.show(out, "goat bench scale", figures)
+    if json_out:
+        report.write_json(json_out, "scale", figures)
+
+
+@bench.command()
 def languages(json_out: JsonOut = None) -> None:
     """Recall in ten languages at once, also without diacritics and across languages. Takes some seconds."""
     from goat.bench import report

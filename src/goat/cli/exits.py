@@ -15,7 +15,7 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def code_for(failure: Exception) -> int:
+def code_for(failure: BaseException) -> int:
     """The exit code that tells a script what kind of error it was."""
     match failure:
         case SettingsError() | TyperException():

@@ -21,6 +21,7 @@ from goat.cli.session import (
     read_settings,
 )
 from goat.errors import MessageRefused
+from goat.interfaces.plain import shown
 from goat.records.search import Recall, Recalled
 from goat.settings import Loaded
 
@@ -59,6 +60,8 @@ def print_results(out: Console, app: App, recall: Recall, explain: bool) -> None
         out.print("Nothing found.")
         return
     zone = app.backends.clock.zone()
+    if max(result.relevance for result in recall.results) < app.settings.recall.min_relevance:
+        out.print("Nothing relevant found. The nearest:", style="dim")
     for place, result in enumerate(recall.results, start=1):
         episode = result.episode
         who = episode.speaker or ("you" if episode.role == "user" else "GOAT")
@@ -67,7 +70,7 @@ def print_results(out: Console, app: App, recall: Recall, explain: bool) -> None
         head.append(f"{episode.at.astimezone(zone):%Y-%m-%d %H:%M}  {who}  ", style="cyan")
         head.append(f"[{episode.chat} #{episode.id}]", style="dim")
         out.print(head)
-        out.print(Text("    " + "\n    ".join(episode.text.splitlines() or [""])), soft_wrap=True)
+        out.print(Text("    " + "\n    ".join(shown(out, episode.text).splitlines() or [""])), soft_wrap=True)
         if explain:
             parts = "  ".join(f"{name} {value:+.3f}" for name, value in result.parts.items() if value)
             out.print(Text(f"    score {result.score:.3f} = {parts}  by {', '.join(result.mechanisms)}", style="dim"))

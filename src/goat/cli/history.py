@@ -20,7 +20,7 @@ from goat.app import restore as restore_home
 from goat.cli import exits
 from goat.cli.progress import Phases
 from goat.cli.running import run_to_end
-from goat.cli.session import ConfigOption, HomeOption, OwnerOption, consoles, notices_to, read_settings
+from goat.cli.session import ConfigOption, HomeOption, OwnerOption, at_keyboard, consoles, notices_to, read_settings
 from goat.errors import HistoryError, TransferError, printable
 from goat.memory.importer import Aim, Imported, Survey, survey
 from goat.memory.senders import Sender, Senders, Sides, choose_sides
@@ -110,7 +110,7 @@ class _Import:
 
     async def _sides(self, senders: Senders) -> Sides:
         unsaid = self._me is None and not senders.says_own and senders.all
-        if unsaid and sys.stdin.isatty() and self._err.is_terminal:
+        if unsaid and at_keyboard() and self._err.is_terminal:
             return senders.with_owner(await _ask_who(senders.all))
         return choose_sides(senders, self._file, self._me)
 

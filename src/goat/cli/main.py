@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import traceback
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import gettempdir
-from typing import Annotated
+from tempfile import NamedTemporaryFile
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -66,41 +66,63 @@ def start(
     """Start what is configured: the conversation in this terminal."""
     if context.invoked_subcommand is None:
         chat(owner, home, config)
+        return
+    given = {"owner": owner, "home": home, "config": config}
+    common = {name: str(value) for name, value in given.items() if value is not None}
+    context.default_map = _defaults(context.command, common)
+
+
+def _defaults(group: object, common: dict[str, str]) -> dict[str, Any]:
+    """Options that stand before the command are its defaults, in groups of commands too."""
+    commands: dict[str, object] = getattr(group, "commands", {})
+    return {name: {**common, **_defaults(command, common)} for name, command in commands.items()}
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit code. Every failure is told in a sentence on standard error."""
-    err = Console(stderr=True)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
     try:
         outcome = app(list(arguments), standalone_mode=False)
-    except BrokenPipeError:
-        return exits.OK  # whoever read the output has seen enough
-    except Terminated:
-        return exits.TERMINATED
-    except (KeyboardInterrupt, typer.Abort):
-        err.print("Interrupted. What was sent is kept.", style="dim")
-        return exits.INTERRUPTED
-    except (GoatError, typer.TyperException) as failure:
-        err.print(_told(failure), style="red", markup=False, highlight=False, soft_wrap=True)
-        return exits.code_for(failure)
+    except (Terminated, KeyboardInterrupt, typer.Abort, OSError, GoatError, typer.TyperException) as end:
+        return _end(end)
     except Exception as fault:  # noqa: BLE001 - the last place before the person; the traceback goes into a file
-        err.print(_crash_report(fault), style="red", markup=False, highlight=False, soft_wrap=True)
+        _say(_crash_report(fault))
         return exits.FAILED
     return outcome if isinstance(outcome, int) else exits.OK
 
 
-def _told(failure: GoatError | typer.TyperException) -> str:
-    if isinstance(failure, GoatError):
-        return str(failure)
-    return f"{failure.format_message()} `goat --help` shows how it is used."
+def _end(end: BaseException) -> int:
+    """Tell how a command ended that did not run through; its exit code."""
+    match end:
+        case BrokenPipeError():
+            return exits.OK  # whoever read the output has seen enough
+        case Terminated():
+            return exits.TERMINATED
+        case KeyboardInterrupt() | typer.Abort():
+            _say("Interrupted. What was sent is kept.", style="dim")
+            return exits.INTERRUPTED
+        case typer.TyperException():
+            told = end.format_message().rstrip(".")
+            _say(f"{told}. `goat --help` shows how it is used; a message goes in quotation marks.")
+        case OSError():
+            _say(f"The output cannot be written: {end.strerror or end}.")
+        case _:
+            _say(str(end))
+    return exits.code_for(end)
+
+
+def _say(sentence: str, style: str = "red") -> None:
+    Console(stderr=True).print(sentence, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def _crash_report(fault: Exception) -> str:
     """Write the traceback where the person can find it, and say where."""
-    path = Path(gettempdir()) / f"goat-crash-{datetime.now(UTC):%Y%m%d-%H%M%S}.txt"
     told = f"GOAT stopped because of a fault of its own ({type(fault).__name__}). What was sent is kept."
     try:
-        path.write_text("".join(traceback.format_exception(fault)), encoding="utf-8")
+        with NamedTemporaryFile("w", prefix="goat-crash-", suffix=".txt", delete=False, encoding="utf-8") as report:
+            report.writelines(traceback.format_exception(fault))
     except OSError:
         return told
-    return f"{told} The details are in {path}."
+    return f"{told} The details are in {report.name}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -46,3 +47,8 @@ def notices_to(err: Console) -> Callable[[Notice], None]:
             err.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     return show
+
+
+def at_keyboard() -> bool:
+    """Whether a person can be asked: standard input is there and is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -10,7 +10,7 @@ import typer
 from goat.app import App, open_app
 from goat.cli import exits
 from goat.cli.running import run_to_end
-from goat.cli.session import ConfigOption, HomeOption, OwnerOption, consoles, notices_to, read_settings
+from goat.cli.session import ConfigOption, HomeOption, OwnerOption, at_keyboard, consoles, notices_to, read_settings
 from goat.interfaces.terminal import Terminal, piped_lines, typed_answer, typed_messages
 from goat.settings import Loaded
 
@@ -18,7 +18,7 @@ from goat.settings import Loaded
 def chat(owner: OwnerOption = None, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Talk to GOAT. From a pipe it reads one message a line and prints each reply."""
     loaded = read_settings(home, config)
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    if at_keyboard() and sys.stdout.isatty():
         from goat.cli.setup import offered
 
         loaded = offered(loaded, home, config)
@@ -29,7 +29,7 @@ def chat(owner: OwnerOption = None, home: HomeOption = None, config: ConfigOptio
 async def _chat(loaded: Loaded, owner: str | None) -> bool:
     out, err = consoles()
     show = notices_to(err)
-    interactive = sys.stdin.isatty() and out.is_terminal
+    interactive = at_keyboard() and out.is_terminal
     async with open_app(loaded.settings, loaded.home, show) as app:
         for notice in loaded.notices:
             show(notice)
@@ -66,6 +66,6 @@ async def _ask(loaded: Loaded, owner: str | None, chat_name: str, text: str) -> 
     out, err = consoles()
     async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
         terminal = Terminal(app, owner or loaded.settings.admin, out, err, chat_name)
-        if sys.stdin.isatty() and err.is_terminal:
+        if at_keyboard() and err.is_terminal:
             terminal.can_ask(typed_answer)
         await terminal.turn(text)

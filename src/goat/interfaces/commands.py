@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +14,9 @@ from goat.memory.forget import Plan
 from goat.records.turns import TurnResult
 
 YES: Final = "yes"
+NO: Final = frozenset({"no", "nein", "nu", "non", "cancel", "stop"})
+COMMAND_WORD: Final = re.compile("/[a-z]+")
+"""What looks like a command; a path such as /etc/hosts does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class ChatCommands:
         name, _, rest = text.strip().partition(" ")
         command = self.table.get(name.lower())
         if command is None:
-            return None
+            return f"There is no command {name}. /help shows all." if COMMAND_WORD.fullmatch(name) else None
         try:
             return await command.run(rest.strip())
         except MessageRefused as refusal:
@@ -70,12 +74,15 @@ class ChatCommands:
         return memory_text.undone(await self._app.undo.last(self._owner))
 
     async def _help(self, _rest: str) -> str:
-        return "\n".join(f"{command.usage}  {command.about}" for command in self.table.values())
+        lines = [f"{command.usage}  {command.about}" for command in self.table.values()]
+        return "\n".join([*lines, "/quit  leaves, and so does Ctrl-D"])
 
     async def _forget(self, rest: str) -> str:
         plan, self._plan = self._plan, None
         if rest.lower() == YES:
             return await self._forget_now(plan)
+        if rest.lower() in NO:
+            return "Nothing is forgotten."
         if not rest:
             return "What? Write /forget and the number of a message (see /why and `goat memory recent`) or its words."
         forgetter = self._app.forgetter

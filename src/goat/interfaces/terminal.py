@@ -18,6 +18,7 @@ from goat.app import App
 from goat.errors import GoatError, MessageRefused
 from goat.interfaces.commands import ChatCommands
 from goat.interfaces.money import usage_line
+from goat.interfaces.plain import shown
 from goat.interfaces.terminal_tools import TerminalAsker, told
 from goat.interfaces.wrapping import WordWrap
 from goat.records.episodes import Incoming
@@ -63,7 +64,7 @@ class Terminal:
         waiting = await outbox.pending(CHANNEL, self._owner, self._chat)
         for reply in waiting:
             self._err.print("An earlier reply that was not shown:", style="dim")
-            self._out.print(reply.text, markup=False, highlight=False, soft_wrap=True)
+            self._out.print(shown(self._out, reply.text), markup=False, highlight=False, soft_wrap=True)
         await outbox.done([reply.id for reply in waiting])
 
     async def turn(self, text: str) -> TurnResult:
@@ -121,7 +122,7 @@ class Terminal:
         if told is None:
             self._commands.last = await self.turn(text)
         else:
-            self._out.print(told, markup=False, highlight=False, soft_wrap=True)
+            self._out.print(shown(self._out, told), markup=False, highlight=False, soft_wrap=True)
 
 
 class _Reply:
@@ -181,7 +182,7 @@ class _Reply:
 
     def _print(self, text: str) -> None:
         if text:
-            self._out.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+            self._out.print(shown(self._out, text), end="", markup=False, highlight=False, soft_wrap=True)
 
     def _end_line(self) -> None:
         if self._wrap:
@@ -220,13 +221,18 @@ def _ctrl_c_cancels(turn: asyncio.Future[None]) -> Iterator[None]:
 
 async def piped_lines() -> AsyncIterator[str]:
     """The lines of standard input. Bytes that are not UTF-8 become lone surrogates, which the archive replaces."""
+    if sys.stdin is None:
+        return
     stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape", newline="\n")
     while line := await asyncio.to_thread(stream.readline):
         yield line.rstrip("\r\n")
 
 
 async def typed_messages() -> AsyncIterator[str]:
-    """What a person types, a message at a time, until end of input (Ctrl-D) or Ctrl-C at the prompt."""
+    """What a person types, a message at a time, until end of input (Ctrl-D) or Ctrl-C at an empty prompt.
+
+    Ctrl-C in a line that was begun clears the line.
+    """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.formatted_text import FormattedText
 
@@ -235,7 +241,11 @@ async def typed_messages() -> AsyncIterator[str]:
     while True:
         try:
             text = await session.prompt_async(prompt)
-        except (EOFError, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            if session.default_buffer.text:
+                continue
+            return
+        except EOFError:
             return
         if text.strip() in {"/quit", "/exit"}:
             return

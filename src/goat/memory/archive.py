@@ -136,13 +136,13 @@ class Archive:
         done, _ = await asyncio.wait([following], timeout=FOLLOW_SECONDS)
         self._hanging = not done
 
-    async def follow_words(self, progress: Progress = _no_progress) -> None:
-        """Bring the lexical index to the journal's head. Raises `BackendUnavailable`."""
+    async def follow_words(self, progress: Progress = _no_progress, batch: int = BATCH) -> None:
+        """Bring the lexical index to the journal's head, `batch` changes in a step. Raises `BackendUnavailable`."""
         async with self._following:
             head = await self._journal.head()
             cursor = await self._lexical.cursor()
             while cursor < head:
-                changes = await self._journal.changes(cursor, BATCH)
+                changes = await self._journal.changes(cursor, batch)
                 if not changes:
                     return
                 documents, removed = await asyncio.to_thread(_lexical_step, changes, self._zone)
@@ -199,13 +199,16 @@ class Archive:
         await self._vectors.apply([], passages, await self._vectors.cursor())
         self._changed(owner for owner, _ in passages)
 
-    async def follow_vectors(self) -> None:
-        """Bring the vector index to where the kept vectors are. Raises `BackendUnavailable`."""
+    async def follow_vectors(self, batch: int = BATCH) -> None:
+        """Bring the vector index to where the kept vectors are, `batch` changes in a step.
+
+        Raises `BackendUnavailable`.
+        """
         model = self._embedder.name
         kept = await self._embeddings.cursor(model)
         cursor = await self._vectors.cursor()
         while cursor < kept:
-            changes = [change for change in await self._journal.changes(cursor, BATCH) if change.seq <= kept]
+            changes = [change for change in await self._journal.changes(cursor, batch) if change.seq <= kept]
             if not changes:
                 return
             rows = await self._kept_rows(model, changes)

@@ -177,13 +177,19 @@ class _Scan:
         if language not in CALL_FENCES or not self.known or body[:1] not in {"{", ""}:
             self._show(mark.end())
             return self._code(closed)
+        if not self.final and (closed is None or closed.end() == len(self.text)):
+            return self._hold(mark)
         if closed is None:
-            return self._code(None) if self.final else self._hold(mark)
+            return self._code(None)
         call = _named(_json(self.text[mark.end() : closed.start()].strip()), self.known)
         return self._code(closed) if call is None else self._take(mark, closed.end(), [call])
 
     def _code(self, closed: re.Match[str] | None) -> bool:
         """Show a code block, up to its closing fence or as far as it goes."""
+        self.in_code = True
+        if closed and closed.end() == len(self.text) and not self.final:
+            self._show(max(self.at, closed.start()))  # its line may go on, and then it closes nothing
+            return False
         self._show(closed.end() if closed else len(self.text))
         self.in_code = closed is None
         return closed is not None
@@ -192,7 +198,8 @@ class _Scan:
         line_end = self.text.find("\n", mark.end())
         limit = len(self.text) if line_end < 0 else line_end
         closed = re.compile(rf"(?<!`){mark['ticks']}(?!`)").search(self.text, mark.end(), limit)
-        if closed is None and line_end < 0 and not self.final:
+        open_ended = line_end < 0 and (closed is None or closed.end() == len(self.text))
+        if open_ended and not self.final:
             return self._hold(mark)
         self._show(closed.end() if closed else mark.end())
         return True

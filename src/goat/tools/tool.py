@@ -112,11 +112,15 @@ class ToolDefinition:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> ToolDefinition: ...
+def tool(function: Callable[..., Any], /) -> ToolDefinition:
+    """As `@tool`."""
+
+
 @overload
-def tool(
-    *, name: str = ..., description: str = ..., **options: Any
-) -> Callable[[Callable[..., Any]], ToolDefinition]: ...
+def tool(*, name: str = ..., description: str = ..., **options: Any) -> Callable[[Callable[..., Any]], ToolDefinition]:
+    """As `@tool(permission="ask")`."""
+
+
 def tool(
     function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", **options: Any
 ) -> ToolDefinition | Callable[[Callable[..., Any]], ToolDefinition]:

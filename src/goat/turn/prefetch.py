@@ -60,7 +60,7 @@ class Prefetch:
         self._background.start(f"prefetch {wanted.episode_id}", self._run(wanted))
 
     async def _run(self, wanted: Prefetched) -> None:
-        query = wanted.query
+        query = replace(wanted.query, where=replace(wanted.query.where, up_to=None))  # what was said just now counts
         began = self._clock.monotonic()
         recipe = replace(wanted.recipe, limit=self._max_results)
         found = await self._memory.recall(query, recipe, self._least_relevance)

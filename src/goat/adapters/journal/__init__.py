@@ -13,6 +13,7 @@ from goat.adapters.journal.integrity import SqlIntegrity
 from goat.adapters.journal.migrate import migrate
 from goat.adapters.journal.outbox import SqlOutbox
 from goat.adapters.journal.transfer import SqlTransfer
+from goat.errors import HomeError
 from goat.ports.run import Clock
 
 __all__ = [
@@ -34,6 +35,12 @@ def journal_database(home: Path, clock: Clock, *, busy_timeout: float = 5.0) -> 
     be opened. Copies made before an upgrade go to the folder `backups`.
     """
     path, backups = home / "journal.db", home / "backups"
+    if any(home.glob("vec-*.i8")) and not (path.exists() and path.stat().st_size):
+        raise HomeError(
+            home,
+            "its journal (journal.db) is missing or empty although indexes of it stand there",
+            "Bring a backup back with `goat restore FILE --force`, or remove the vec-*.i8 files to start anew.",
+        )
     return Database(
         path,
         backups=backups,
