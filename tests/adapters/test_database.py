@@ -304,7 +304,7 @@ async def test_a_file_that_is_no_database_is_told_with_the_folder_of_the_copies(
     with pytest.raises(BackendUnavailable, match="is damaged") as failure:
         await database_in(tmp_path).__aenter__()
     assert str(tmp_path / "backups") in failure.value.reason
-    assert "move the file aside" in failure.value.reason
+    assert "goat restore" in failure.value.reason
 
 
 async def test_a_damaged_page_is_told_with_the_folder_of_the_copies(tmp_path: Path) -> None:

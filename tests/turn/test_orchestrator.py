@@ -136,11 +136,15 @@ async def test_the_reply_comes_while_a_search_port_hangs(port: str) -> None:
     assert result.record.cut_by_deadline
 
 
-async def test_memory_26_what_was_just_said_is_found_in_the_very_next_turn() -> None:
-    async with memory_app() as app:
+async def test_memory_26_what_was_just_said_is_known_in_the_very_next_turn() -> None:
+    model = ScriptedModel()
+    async with memory_app(model=model) as app:
         await app.orchestrator.run(incoming(app, "the alarm code is 7714-QX"))
-        result = await app.orchestrator.run(incoming(app, "what is the alarm code?"))
-    assert "the alarm code is 7714-QX" in [found.episode.text for found in result.recalled]
+        await app.orchestrator.run(incoming(app, "what is the alarm code?"))
+        await app.orchestrator.run(incoming(app, "the alarm code, please", "another chat"))
+    in_chat, elsewhere = model.requests[1], model.requests[2]
+    assert any(message.content.endswith("the alarm code is 7714-QX") for message in in_chat.messages)
+    assert "the alarm code is 7714-QX" in [found.episode.text for found in elsewhere.recalled]
 
 
 async def test_a_message_does_not_find_itself() -> None:

@@ -61,8 +61,8 @@ class Measured:
         return self.messages / (self.checking + self.importing + vectors)
 
 
-def run(say: Say, sizes: Sequence[int] = SIZES) -> list[Figure]:
-    """Import made-up Telegram archives of these sizes into new homes."""
+def run(say: Say, sizes: Sequence[int] = SIZES, sample: int = EMBEDDED) -> list[Figure]:
+    """Import made-up Telegram archives of these sizes into new homes; embed `sample` passages of each."""
     figures: list[Figure] = []
     peaks: list[float] = []
     for size in sizes:
@@ -71,7 +71,7 @@ def run(say: Say, sizes: Sequence[int] = SIZES) -> list[Figure]:
             say(f"writing an export of {size:,} messages")
             write_telegram_export(export, size, seed=1, archive=True)
             say(f"importing {size:,} messages")
-            measured = _in_a_child(export, Path(folder) / "home")
+            measured = _in_a_child(export, Path(folder) / "home", sample)
         figures += _figures(measured, size)
         peaks.append(measured.peak_mib)
     if len(peaks) > 1 and all(peaks):
@@ -96,20 +96,20 @@ def _figures(measured: Measured, size: int) -> list[Figure]:
     return figures
 
 
-def _in_a_child(export: Path, home: Path) -> Measured:
-    command = [sys.executable, "-m", "goat.bench.imports", str(export), str(home)]
+def _in_a_child(export: Path, home: Path, sample: int) -> Measured:
+    command = [sys.executable, "-m", "goat.bench.imports", str(export), str(home), str(sample)]
     told = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, check=True)
     return Measured(**json.loads(told.stdout))
 
 
-async def measure(export: Path, home: Path) -> Measured:
+async def measure(export: Path, home: Path, sample: int) -> Measured:
     """Import a file into a new home in this process."""
     async with open_app(Settings(), home, _quiet, embed=False) as app:
         checking, importing = await _import(app, export)
         peak = _peak_mib()
         again = await _import(app, export)
         counts = await app.backends.journal.counts(OWNER, app.backends.embedder.name)
-        embedded, embedding = await _embed_some(app)
+        embedded, embedding = await _embed_some(app, sample)
     return Measured(counts.episodes, counts.passages, checking, importing, sum(again), peak, embedded, embedding)
 
 
@@ -123,14 +123,14 @@ async def _import(app: App, export: Path) -> tuple[float, float]:
     return checked - began, perf_counter() - checked
 
 
-async def _embed_some(app: App) -> tuple[int, float]:
+async def _embed_some(app: App, sample: int) -> tuple[int, float]:
     """How many passages were embedded in how many seconds; the model is loaded before."""
     texts = [
         change.episode.text[passage.span.start : passage.span.end]
-        for change in await app.backends.journal.changes(0, 2 * EMBEDDED)
+        for change in await app.backends.journal.changes(0, 2 * sample)
         if change.episode
         for passage in change.passages
-    ][:EMBEDDED]
+    ][:sample]
     await app.backends.embedder.embed_passages(texts[:16])
     began = perf_counter()
     await app.backends.embedder.embed_passages(texts)
@@ -158,5 +158,5 @@ def _quiet(notice: Notice) -> None:
 
 
 if __name__ == "__main__":
-    export_path, home_path = sys.argv[1:]
-    sys.stdout.write(json.dumps(asdict(asyncio.run(measure(Path(export_path), Path(home_path))))))
+    of_export, of_home, of_sample = sys.argv[1:]
+    sys.stdout.write(json.dumps(asdict(asyncio.run(measure(Path(of_export), Path(of_home), int(of_sample))))))

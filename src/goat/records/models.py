@@ -44,8 +44,8 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One model call. `question` and `recalled` are what the data message was made from, for a model that answers
-    from memory alone.
+    """One model call. `question` and `recalled`, all that memory served, are for a model that answers from memory
+    alone.
 
     `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. The `history` messages behind the
     first are the conversation so far, which can be left out where the prompt is too long. With `schema`, a JSON Schema

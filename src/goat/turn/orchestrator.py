@@ -136,7 +136,7 @@ class Orchestrator:
         )
         budget = self._aits.budget(question.text)
         prompt = await watch.stage("assemble", self._assemble(query, layers, served, budget))
-        outcome = await watch.stage("model", self._call(question, prompt, on_text, on_tool))
+        outcome = await watch.stage("model", self._call(question, prompt, served, on_text, on_tool))
         reply = outcome.reply
         answer = await watch.stage("commit", self._commit(question, verdict, reply))
         after = await watch.stage("follow", self._follow(question, answer, verdict, vector, outcome.evidence))
@@ -184,13 +184,15 @@ class Orchestrator:
         return Served(tuple(held.value), thread.held_query, "held" if held.value else "nothing", lost)
 
     async def _assemble(self, query: Query, layers: PromptLayers, served: Served, budget: Budget) -> Prompt:
+        just_said = {message.episode_id for message in layers.history[-2:]}  # the newest exchange is always shown
+        recalled = [result for result in served.results if result.episode.id not in just_said]
         material = Material(
             text=query.text,
             identity=layers.identity,
             facts=layers.facts,
             history=layers.history,
-            recalled=served.results,
-            partners=await self._memory.partners(query.owner, served.results),
+            recalled=recalled,
+            partners=await self._memory.partners(query.owner, recalled),
             recalled_for=served.query,
             now=self._clock.now(),
             zone=self._clock.zone(),
@@ -199,14 +201,19 @@ class Orchestrator:
         return self._prompts.build(material, budget.tokens)
 
     async def _call(
-        self, question: Episode, prompt: Prompt, on_text: Callable[[str], None] | None, on_tool: OnTool | None
+        self,
+        question: Episode,
+        prompt: Prompt,
+        served: Served,
+        on_text: Callable[[str], None] | None,
+        on_tool: OnTool | None,
     ) -> LoopOutcome:
         reach("model_call")
         seconds = self._settings.turn.timeout_seconds
         request = ModelRequest(
             messages=prompt.messages,
             question=question.text,
-            recalled=prompt.shown,
+            recalled=served.results,
             chat=question.chat,
             owner=question.owner,
             exchange_id=question.exchange_id,

@@ -60,7 +60,8 @@ class Prefetch:
         self._background.start(f"prefetch {wanted.episode_id}", self._run(wanted))
 
     async def _run(self, wanted: Prefetched) -> None:
-        query = replace(wanted.query, where=replace(wanted.query.where, up_to=None))  # what was said just now counts
+        # the message itself counts for the turns that come
+        query = replace(wanted.query, where=replace(wanted.query.where, up_to=wanted.episode_id + 1))
         began = self._clock.monotonic()
         recipe = replace(wanted.recipe, limit=self._max_results)
         found = await self._memory.recall(query, recipe, self._least_relevance)
