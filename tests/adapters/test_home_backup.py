@@ -46,7 +46,6 @@ def clock() -> FakeClock:
 async def lived_in(home: Path, clock: FakeClock, messages: int = 12, word: str = "message") -> Path:
     """A home with a journal, settings, keys, a plugin, and what GOAT makes by itself."""
     _write(home, {"goat2.toml": TOML, ".env": ENV, "plugins/weather.py": "X = 1\n", "logs/goat.jsonl": "{}\n"})
-    _write(home, {"vec-1-model.i8": "vectors", "backups/journal-0001.db": "older", ".env.backup": "TOKEN=old"})
     async with journal_database(home, clock) as database:
         said = [
             NewEpisode("ana", "home", Role.USER, f"{word} {n}", NOON + timedelta(minutes=n), f"x{n}")
@@ -54,6 +53,7 @@ async def lived_in(home: Path, clock: FakeClock, messages: int = 12, word: str =
         ]
         for start in range(0, messages, 1000):
             await SqlJournal(database, clock).append(said[start : start + 1000])
+    _write(home, {"vec-1-model.i8": "vectors", "backups/journal-0001.db": "older", ".env.backup": "TOKEN=old"})
     return home
 
 
