@@ -264,8 +264,9 @@ def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_correction_is_known_in_the_next_question(tmp_path: Path) -> None:
-    said = "my wifi password is BlueHeron-42\nI like tea\nmy wifi password is now RedFalcon-77\nwhat is my wifi password?\n"
-    shown = goat("chat", home=tmp_path, stdin=said.encode()).stdout.decode()
+    said = ("my wifi password is BlueHeron-42", "I like tea", "my wifi password is now RedFalcon-77")
+    asked = "\n".join([*said, "what is my wifi password?", ""])
+    shown = goat("chat", home=tmp_path, stdin=asked.encode()).stdout.decode()
     last = shown.rpartition("From memory:")[2]
     assert last.index("RedFalcon-77") < last.index("BlueHeron-42")
 

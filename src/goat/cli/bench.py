@@ -37,7 +37,7 @@ def speed(json_out: JsonOut = None) -> None:
 
 @bench.command("import")
 def import_(json_out: JsonOut = None) -> None:
-    """How fast 20,000 and 200,000 messages are imported, and what memory that takes. Takes about five minutes."""
+    """How fast 20,000 and 200,000 messages are imported, and what memory that takes. Takes about three minutes."""
     from goat.bench import report
     from goat.bench.imports import run
 

@@ -39,7 +39,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is ther
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export of Telegram Desktop (JSON) or ChatGPT, …")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A chat history; what it is, its content tells.")],
     owner: OwnerOption = None,
     me: Annotated[
         str | None,

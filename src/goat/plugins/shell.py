@@ -132,15 +132,7 @@ def sandboxed(bwrap: str, command: str, workspace: Path, network: bool) -> list[
 
 async def output(words: Sequence[str], folder: Path, seconds: float) -> str:
     """Run a command to its end, or kill it with all of its children; what it wrote, cut in the middle."""
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        cwd=folder,
-        env={**CLEAN, "HOME": str(folder)},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = await _started(words, folder)
     out, err = _Kept(), _Kept()
     late = False
     try:
@@ -160,6 +152,28 @@ async def output(words: Sequence[str], folder: Path, seconds: float) -> str:
     elif process.returncode:
         parts.append(f"[exit code {process.returncode}]")
     return "\n".join(part for part in parts if part) or "(no output)"
+
+
+async def _started(words: Sequence[str], folder: Path) -> asyncio.subprocess.Process:
+    """The running command; cancelled while it starts, it is killed with what it began meanwhile."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *words,
+            cwd=folder,
+            env={**CLEAN, "HOME": str(folder)},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        _kill(process.pid)
+        await process.wait()
+        raise
 
 
 def _kill(group: int) -> None:

@@ -88,8 +88,13 @@ class Rounds:
         self._on_text(ready)
 
     def heard(self, reply: Reply, text: str) -> None:
-        """The model said `text`, as the person reads it; what was held back of it is shown now."""
-        if text.startswith(self._streamed) and self._on_text is not None:
+        """The model said `text`, as the person reads it; what was held back of it is shown now.
+
+        A last answer that came whole, with nothing shown before it, is left to the front door, which shows it once it
+        is committed.
+        """
+        begun = bool(self._streamed or self._said or reply.tool_calls)
+        if begun and text.startswith(self._streamed) and self._on_text is not None:
             self._held = ""
             self._show(text[len(self._streamed) :])
         if text.strip():
