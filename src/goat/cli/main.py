@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -85,6 +86,8 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
     try:
         outcome = app(list(arguments), standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (Terminated, KeyboardInterrupt, typer.Abort, OSError, GoatError, typer.TyperException) as end:
         return _end(end)
     except Exception as fault:  # noqa: BLE001 - the last place before the person; the traceback goes into a file
@@ -97,6 +100,7 @@ def _end(end: BaseException) -> int:
     """Tell how a command ended that did not run through; its exit code."""
     match end:
         case BrokenPipeError():
+            _drop_output()
             return exits.OK  # whoever read the output has seen enough
         case Terminated():
             return exits.TERMINATED
@@ -107,10 +111,18 @@ def _end(end: BaseException) -> int:
             told = end.format_message().rstrip(".")
             _say(f"{told}. `goat --help` shows how it is used; a message goes in quotation marks.")
         case OSError():
+            _drop_output()
             _say(f"The output cannot be written: {end.strerror or end}.")
         case _:
             _say(str(end))
     return exits.code_for(end)
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere: flushed at the end of the process, it would fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _say(sentence: str, style: str = "red") -> None:
