@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goat.cli.session import consoles
+
+if TYPE_CHECKING:
+    from goat.bench.report import Figure
 
 JsonOut = Annotated[
     Path | None, typer.Option("--json", metavar="OUT", help="Also write the figures as JSON into this file.")
@@ -21,32 +25,32 @@ def _group() -> None:
     """Measure. Every figure of the README comes from here."""
 
 
-@bench.command()
-def speed(json_out: JsonOut = None) -> None:
-    """How fast the reflex, the start and the memory use are at 1,000 and 10,000 messages. Takes about a minute."""
+def _measure(name: str, run: Callable[[Callable[[str], None]], Sequence[Figure]], json_out: Path | None) -> None:
+    """Run a bench with a sign of its progress; print its figures and write them where that is asked for."""
     from goat.bench import report
-    from goat.bench.speed import run
 
     out, err = consoles()
     with err.status("preparing …") as status:
         figures = run(lambda step: status.update(f"{step} …"))
-    report.show(out, "goat bench speed", figures)
+    report.show(out, f"goat bench {name}", figures)
     if json_out:
-        report.write_json(json_out, "speed", figures)
+        report.write_json(json_out, name, figures)
+
+
+@bench.command()
+def speed(json_out: JsonOut = None) -> None:
+    """How fast the reflex, the start and the memory use are at 1,000 and 10,000 messages. Takes about a minute."""
+    from goat.bench.speed import run
+
+    _measure("speed", run, json_out)
 
 
 @bench.command("import")
 def import_(json_out: JsonOut = None) -> None:
     """How fast 20,000 and 200,000 messages are imported, and what memory that takes. Takes about three minutes."""
-    from goat.bench import report
     from goat.bench.imports import run
 
-    out, err = consoles()
-    with err.status("preparing …") as status:
-        figures = run(lambda step: status.update(f"{step} …"))
-    report.show(out, "goat bench import", figures)
-    if json_out:
-        report.write_json(json_out, "import", figures)
+    _measure("import", run, json_out)
 
 
 @bench.command()
@@ -95,29 +99,17 @@ def scale(
     json_out: JsonOut = None,
 ) -> None:
     """How fast the reflex is at 100,000 messages. Takes some minutes, most of them to fill the archive."""
-    from goat.bench import report
     from goat.bench.scale import run
 
-    out, err = consoles()
-    with err.status("preparing …") as status:
-        figures = run(million, lambda step: status.update(f"{step} …"))
-    report.show(out, "goat bench scale", figures)
-    if json_out:
-        report.write_json(json_out, "scale", figures)
+    _measure("scale", lambda say: run(million, say), json_out)
 
 
 @bench.command()
 def languages(json_out: JsonOut = None) -> None:
     """Recall in ten languages at once, also without diacritics and across languages. Takes some seconds."""
-    from goat.bench import report
     from goat.bench.languages import run
 
-    out, err = consoles()
-    with err.status("preparing …") as status:
-        figures = run(lambda step: status.update(f"{step} …"))
-    report.show(out, "goat bench languages", figures)
-    if json_out:
-        report.write_json(json_out, "languages", figures)
+    _measure("languages", run, json_out)
 
 
 @bench.command()
@@ -129,29 +121,17 @@ def dialogue(
     json_out: JsonOut = None,
 ) -> None:
     """How often what a message needs is in its prompt, per thread state and reflex mode, along whole dialogues."""
-    from goat.bench import report
     from goat.bench.dialogue import figures, run
 
-    out, err = consoles()
-    with err.status("reading …") as status:
-        shown = figures(run(data, limit, lambda step: status.update(f"{step} …")))
-    report.show(out, "goat bench dialogue", shown)
-    if json_out:
-        report.write_json(json_out, "dialogue", shown)
+    _measure("dialogue", lambda say: figures(run(data, limit, say)), json_out)
 
 
 @bench.command()
 def tools(json_out: JsonOut = None) -> None:
     """What the tool loop costs beside model and tools, and how long plugins take to reload. Takes some seconds."""
-    from goat.bench import report
     from goat.bench.tools import run
 
-    out, err = consoles()
-    with err.status("preparing …") as status:
-        figures = run(lambda step: status.update(f"{step} …"))
-    report.show(out, "goat bench tools", figures)
-    if json_out:
-        report.write_json(json_out, "tools", figures)
+    _measure("tools", run, json_out)
 
 
 @bench.command()

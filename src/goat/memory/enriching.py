@@ -72,7 +72,7 @@ class Enriching:
         """What is relevant to the thread's query now; the written episode first where nothing ranks it."""
         vector = (await self._memory.embed(asked)).value
         query = self._memory.query(owner, asked, self._clock.now(), vector)
-        query = replace(query, chat=chat, topic_id=thread.topic_id, held=thread.held)
+        query = replace(query, chat=chat, topic_id=thread.topic_id)
         found = await self._memory.recall(query, DRIFT)
         held = [
             Held(result.episode.id, result.relevance)

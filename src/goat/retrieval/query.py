@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 
-from goat.records.memory import Held
 from goat.records.search import EVERYWHERE, Floats, Where
 from goat.retrieval.fold import fold
 from goat.retrieval.terms import analyse
@@ -24,7 +23,7 @@ class Query:
 
     `vector` is None when the text could not be embedded; `where` filters every result. `windows` are the times that the
     text names, `keys` the ids, codes and numbers in it. `chat` and `topic_id` name the asking thread, for the groups
-    that look there first; `held` are the results that the thread holds already.
+    that look there first.
     """
 
     owner: str
@@ -34,7 +33,6 @@ class Query:
     vector: Floats | None = None
     chat: str = ""
     topic_id: str = ""
-    held: tuple[Held, ...] = ()
     where: Where = EVERYWHERE
     windows: tuple[Window, ...] = ()
     keys: tuple[str, ...] = ()

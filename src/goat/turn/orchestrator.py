@@ -129,7 +129,7 @@ class Orchestrator:
         thread, vector = await watch.stage("activate", self._activate(question))
         verdict = classify(thread, question.text, self._bands.place(vector), self._bands, lambda: uuid4().hex)
         reach("classified")
-        query = self._query(question, vector, verdict, thread)
+        query = self._query(question, vector, verdict)
         layers, served = await asyncio.gather(
             watch.stage("layers", self._memory.prompt_layers(owner, chat, question.id)),
             watch.stage("recall", self._serve(query, verdict, thread)),
@@ -153,13 +153,12 @@ class Orchestrator:
         )
         return thread.value, vector.value
 
-    def _query(self, question: Episode, vector: Floats | None, verdict: Verdict, thread: Activation) -> Query:
+    def _query(self, question: Episode, vector: Floats | None, verdict: Verdict) -> Query:
         query = self._memory.query(question.owner, question.text, question.at, vector)
         return replace(
             query,
             chat=question.chat,
             topic_id=verdict.topic_id,
-            held=thread.held,
             where=Where(up_to=question.id),
         )
 
