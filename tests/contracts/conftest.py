@@ -9,24 +9,43 @@ from pathlib import Path
 
 import pytest
 
-from goat.adapters.journal import SqlEmbeddings, SqlForgetting, SqlJournal, SqlOutbox, SqlTransfer, journal_database
+from goat.adapters.journal import (
+    SqlEmbeddings,
+    SqlEnrichment,
+    SqlForgetting,
+    SqlJournal,
+    SqlOutbox,
+    SqlTransfer,
+    SqlUses,
+    journal_database,
+)
 from goat.adapters.journal_memory import (
     MemoryArchive,
     MemoryEmbeddings,
     MemoryForgetting,
     MemoryJournal,
-    MemoryOutbox,
     MemoryTransfer,
 )
+from goat.adapters.outbox_memory import MemoryOutbox
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.permanent_sqlite import SqlitePermanentStore
 from goat.adapters.usage_memory import MemoryUsageLog
 from goat.adapters.usage_sqlite import SqliteUsageLog
+from goat.adapters.uses_memory import MemoryEnrichment, MemoryUses
 from goat.adapters.working_memory import MemoryWorkingStore
 from goat.adapters.working_sqlite import SqliteWorkingStore
 from goat.ports.edges import Outbox
 from goat.ports.models import UsageLog
-from goat.ports.stores import Embeddings, Forgetting, Journal, PermanentStore, Transfer, WorkingStore
+from goat.ports.stores import (
+    Embeddings,
+    Enrichment,
+    Forgetting,
+    Journal,
+    PermanentStore,
+    Transfer,
+    Uses,
+    WorkingStore,
+)
 from goat.testing.clock import FakeClock
 
 
@@ -42,6 +61,8 @@ class Stores:
     permanent: PermanentStore
     usage: UsageLog
     transfer: Transfer
+    uses: Uses
+    enrichment: Enrichment
 
 
 @asynccontextmanager
@@ -51,11 +72,13 @@ async def in_memory(_home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
         MemoryJournal(archive, clock),
         MemoryEmbeddings(archive),
         MemoryForgetting(archive),
-        MemoryOutbox(archive),
+        MemoryOutbox(archive.replies, clock),
         MemoryWorkingStore(clock),
         MemoryPermanentStore(),
         MemoryUsageLog(),
         MemoryTransfer(archive),
+        MemoryUses(archive),
+        MemoryEnrichment(archive),
     )
 
 
@@ -71,6 +94,8 @@ async def on_sqlite(home: Path, clock: FakeClock) -> AsyncIterator[Stores]:
             SqlitePermanentStore(database),
             SqliteUsageLog(database),
             SqlTransfer(database),
+            SqlUses(database),
+            SqlEnrichment(database),
         )
 
 
@@ -126,3 +151,13 @@ def usage(stores: Stores) -> UsageLog:
 @pytest.fixture
 def transfer(stores: Stores) -> Transfer:
     return stores.transfer
+
+
+@pytest.fixture
+def uses(stores: Stores) -> Uses:
+    return stores.uses
+
+
+@pytest.fixture
+def enrichment(stores: Stores) -> Enrichment:
+    return stores.enrichment

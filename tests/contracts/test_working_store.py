@@ -233,7 +233,7 @@ async def test_no_items_are_given_when_none_are_asked_for(working: WorkingStore,
     assert await working.tail("l", count) == []
 
 
-async def test_a_list_keeps_its_newest_items_and_never_drops_more_than_the_surplus(working: WorkingStore) -> None:
+async def test_o39_a_list_keeps_its_newest_items_and_never_drops_more_than_the_surplus(working: WorkingStore) -> None:
     for number in range(1, 31):
         length = await working.append("l", [str(number)], keep=20)
         assert length == min(number, 20)
@@ -254,7 +254,7 @@ async def test_an_append_of_nothing_trims_and_tells_the_length(working: WorkingS
     assert await working.append("new", [], keep=9) == 0
 
 
-async def test_a_list_that_keeps_nothing_is_empty_and_can_grow_again(working: WorkingStore) -> None:
+async def test_o39_a_list_that_keeps_nothing_is_empty_and_can_grow_again(working: WorkingStore) -> None:
     await working.append("l", ["a"], keep=9)
     assert await working.append("l", ["b"], keep=0) == 0
     assert await working.tail("l", 9) == []

@@ -56,15 +56,15 @@ async def test_embedding_that_takes_long_is_left_and_goes_on_where_it_stood() ->
         await filled(app, 40)
         app.memory.archive.follow_meaning()
         embedder.gate.release()
-        await asyncio.wait_for(embedder.asked_again.wait(), 5)
+        await asyncio.wait_for(embedder.asked_again.wait(), 30)
         app.memory.archive.leave_meaning(0)
-        await asyncio.wait_for(app.settled(), 5)
+        await asyncio.wait_for(app.settled(), 30)
         kept = await embedded(app)
         assert 0 < kept < 40
         for _ in range(10):
             embedder.gate.release()
         app.memory.archive.follow_meaning()
-        await asyncio.wait_for(app.settled(), 5)
+        await asyncio.wait_for(app.settled(), 30)
         assert await embedded(app) == 40
         assert embedder.asked == 4  # the batch that was left is the only one that was asked for again
 
@@ -76,7 +76,7 @@ async def test_the_few_vectors_of_a_turn_are_waited_for() -> None:
         app.memory.archive.follow_meaning()
         app.memory.archive.leave_meaning(30)
         embedder.gate.release()
-        await asyncio.wait_for(app.settled(), 5)
+        await asyncio.wait_for(app.settled(), 30)
         assert await embedded(app) == 2
 
 

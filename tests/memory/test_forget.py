@@ -130,12 +130,12 @@ async def test_what_a_store_kept_from_being_finished_is_finished_later() -> None
 
 async def test_the_chats_commands_show_why_and_forget_after_a_yes() -> None:
     async with memory_app(model=ScriptedModel(["Noted."])) as app:
-        commands = ChatCommands(app, "admin")
+        commands = ChatCommands(app, "admin", "test")
         assert await commands.answer("hello /forget") is None
         assert "Nothing was answered yet" in (await commands.answer("/why") or "")
         told = await say(app, "my word is falcon")
         await say(app, "the kettle is loud")
-        commands.last = await say(app, "what is my word?")
+        commands.talk.last = await say(app, "what is my word?")
         why = await commands.answer("/why") or ""
         assert f"{told.question.id}  2026-03-02 09:00  you: my word is falcon" in why
         assert "score" in why
@@ -154,7 +154,7 @@ async def test_the_chats_commands_show_why_and_forget_after_a_yes() -> None:
 
 async def test_the_chats_commands_tell_facts_their_history_and_undo_a_change() -> None:
     async with memory_app() as app:
-        commands = ChatCommands(app, "admin")
+        commands = ChatCommands(app, "admin", "test")
         await app.facts.promote("admin", "city", "Iași")
         app.backends.clock.move(60)
         await app.facts.promote("admin", "city", "Cluj")
@@ -163,5 +163,5 @@ async def test_the_chats_commands_tell_facts_their_history_and_undo_a_change() -
         assert told.splitlines()[0].startswith("city: Cluj (since 2026-03-02 09:01)")
         assert told.splitlines()[1].strip().startswith("before: Iași")
         assert "city is “Iași” again" in (await commands.answer("/undo") or "")
-        assert "city: Iași" in (await commands.answer("/digest") or "")
+        assert "city: Iași" in (await commands.answer("/memory") or "")
         assert len((await commands.answer("/help") or "").splitlines()) == len(commands.table) + 1

@@ -188,6 +188,6 @@ async def test_f_b22_relevance_is_one_scale_and_a_new_message_does_not_outrank_a
         app.backends.clock.move(60 * 86400)
         new = await say(app, "good morning")
         held = [Held(new.question.id, 0.4), Held(old.question.id, 0.9)]
-        found = await app.memory.held("admin", held, app.backends.clock.now(), 30)
+        found = await app.memory.held("admin", held, app.backends.clock.now())
     assert [one.episode.id for one in found.value] == [old.question.id, new.question.id]
     assert all(0.0 <= one.relevance <= 1.0 and 0.0 <= one.score <= 1.0 for one in found.value)

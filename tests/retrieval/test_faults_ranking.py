@@ -15,7 +15,7 @@ from goat.records.episodes import NewEpisode, Role
 from goat.records.memory import Held
 from goat.records.search import Floats, LexicalFeatures
 from goat.retrieval.context import alone
-from goat.retrieval.cutoff import cut
+from goat.retrieval.cutoff import LEAST_GAP, MORE_LIKELY_THAN_NOT, cut
 from goat.retrieval.fuse import Evidence, Scores, fuse, trust_in_words
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import COLD, DRIFT, REFLEX, SEARCH, Recipe
@@ -129,20 +129,61 @@ async def test_f_b22_held_results_carry_one_calibrated_relevance_and_their_age_a
         await archive(app, [BOILER], now - timedelta(days=400))
         await archive(app, ["Zebras sleep."], now, chat="zoo")
         found = await relevance_of(app, "When does the boiler need water?")
-        held = (await app.memory.held("admin", [Held(1, found[BOILER]), Held(2, 0.1)], now, 30)).value
+        held = (await app.memory.held("admin", [Held(1, found[BOILER]), Held(2, 0.1)], now)).value
     assert all(0 <= relevance <= 1 for relevance in found.values())
-    assert {one.episode.text: one.parts["relevance"] for one in held} == {BOILER: found[BOILER], "Zebras sleep.": 0.1}
-    assert {one.episode.text: one.parts["recency"] for one in held} == {BOILER: 0.0, "Zebras sleep.": 1.0}
+    assert {one.episode.text: one.relevance for one in held} == {BOILER: found[BOILER], "Zebras sleep.": 0.1}
+    assert {one.episode.text: round(one.parts["recency"], 3) for one in held} == {BOILER: 0.0, "Zebras sleep.": 0.3}
+    assert all(one.score == pytest.approx(sum(one.parts.values())) for one in held)
 
 
-@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=12), st.floats(0, 1, width=32))
+def cut_of(relevance: Floats, least: float) -> list[float]:
+    """The relevances that the cutoff keeps, in its order."""
+    nothing = np.zeros(len(relevance), dtype=np.bool_)
+    near = alone(np.arange(len(relevance)), {number: number for number in range(len(relevance))})
+    scores = Scores(relevance, relevance, nothing, {}, relevance)
+    rows = cut(
+        near, scores, np.full(len(relevance), np.inf), least, 20, Settings().retrieval_budget.l3_gap_significance
+    )
+    found: list[float] = relevance[rows].tolist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("worth", "kept"),
+    [
+        ([0.4], 1),
+        ([0.9, 0.35], 1),
+        ([0.42, 0.35], 2),
+        ([0.9, 0.89, 0.35], 2),
+        ([0.9, 0.35, 0.34], 1),
+        ([0.35, 0.34, 0.33], 3),
+        ([0.9, 0.88, 0.86, 0.32], 3),
+        ([0.9, 0.7, 0.5, 0.3], 4),
+        ([0.38, 0.37, 0.36, 0.35], 4),
+        ([0.31] * 10, 10),
+        ([0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35], 10),
+    ],
+)
+def test_f_b25_the_gap_rule_is_right_for_few_results_and_never_empties_a_tight_cluster(
+    worth: list[float], kept: int
+) -> None:
+    assert cut_of(np.array(worth, dtype=np.float32), 0.3) == pytest.approx(worth[:kept])
+
+
+def test_f_b25_a_search_without_a_least_relevance_is_not_cut_at_a_gap() -> None:
+    assert len(cut_of(np.array([0.9, 0.01], dtype=np.float32), 0.0)) == 2
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=12), st.floats(0, 1, width=32, exclude_min=True))
 def test_f_b25_any_number_of_results_is_cut_by_what_each_is_worth(values: list[float], least: float) -> None:
     relevance = np.array(values, dtype=np.float32)
-    nothing = np.zeros(len(values), dtype=np.bool_)
-    near = alone(np.arange(len(values)), {number: number for number in range(len(values))})
-    rows = cut(near, Scores(relevance, relevance, nothing, {}), np.full(len(values), np.inf), least, 20)
-    assert sorted(relevance[rows].tolist()) == sorted(value for value in relevance.tolist() if value >= least)
-    assert relevance[rows].tolist() == sorted(relevance[rows].tolist(), reverse=True)
+    kept = cut_of(relevance, least)
+    above = sorted((value for value in relevance.tolist() if value >= least), reverse=True)
+    assert kept == above[: len(kept)]
+    assert bool(kept) == bool(above)
+    assert all(value in kept for value in above if value >= MORE_LIKELY_THAN_NOT)
+    left_out = above[len(kept) :]
+    assert not left_out or kept[-1] - left_out[0] >= LEAST_GAP - 1e-6
 
 
 async def test_f_b26_every_candidate_is_scored_before_any_is_dropped() -> None:
@@ -157,7 +198,8 @@ def evidence(held: Sequence[float], around: Floats, key_held: bool = False) -> E
     lexical = np.array(held, dtype=np.float32)
     nothing = np.zeros(len(held))
     features = LexicalFeatures(lexical, lexical, lexical)
-    return Evidence(features, nothing, around, 0.8, nothing.astype(bool), nothing.astype(bool), nothing, key_held)
+    false = nothing.astype(bool)
+    return Evidence(features, nothing, around, 0.8, false, false, nothing, nothing, key_held)
 
 
 def test_memory_19_stray_words_do_not_lift_what_is_asked_in_another_language() -> None:

@@ -21,7 +21,9 @@ def evidence(lexical: Floats, cosines: Floats, same: bool = False) -> Evidence:
     features = LexicalFeatures(lexical, np.zeros_like(lexical), lexical)
     around = np.full((len(lexical), 7), np.nan, dtype=np.float32)
     nothing = np.zeros(len(lexical))
-    return Evidence(features, cosines, around, 0.78, np.full(len(lexical), same), nothing.astype(bool), nothing)
+    return Evidence(
+        features, cosines, around, 0.78, np.full(len(lexical), same), nothing.astype(bool), nothing, nothing
+    )
 
 
 def test_a19_a_missing_vector_is_no_perfect_match_and_no_worst_one() -> None:

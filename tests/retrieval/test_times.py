@@ -52,7 +52,7 @@ def kept(relevance: list[float], spared: set[int], limit: int = 20, distance: li
     values = np.array(relevance, np.float32)
     marked = np.array([place in spared for place in range(len(values))], np.bool_)
     far = np.array(distance if distance is not None else [0.0] * len(values))
-    return cut(neighbourhood(len(values)), Scores(values, values, marked, {}), far, 0.5, limit).tolist()
+    return cut(neighbourhood(len(values)), Scores(values, values, marked, {}, values), far, 0.5, limit, 3.0).tolist()
 
 
 def test_a02_a_result_of_the_named_time_survives_the_cutoff_that_takes_its_equals() -> None:

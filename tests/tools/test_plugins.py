@@ -127,8 +127,8 @@ async def test_f_b08_a_broken_version_leaves_the_last_good_one(folder: Folder, h
 
 
 async def test_telegram_i2_an_import_that_hangs_keeps_nothing_else_waiting(folder: Folder) -> None:
-    folder.manager.import_seconds = 0.3
-    folder.write("a.py", source("slow", top="import time; time.sleep(0.8)"))
+    folder.manager.import_seconds = 1.0
+    folder.write("a.py", source("slow", top="import time; time.sleep(2.5)"))
     folder.write("b.py", source("quick", name="quick"))
     ticks = 0
 
@@ -142,9 +142,9 @@ async def test_telegram_i2_an_import_that_hangs_keeps_nothing_else_waiting(folde
     await folder.scan()
     ticking.cancel()
     assert folder.names == ["quick"]
-    assert "longer than 0.3 seconds" in folder.error
+    assert "longer than 1 seconds" in folder.error
     assert ticks > 5
-    await asyncio.to_thread(time.sleep, 0.8)
+    await asyncio.to_thread(time.sleep, 2)
 
 
 async def test_telegram_i1_a_turn_keeps_its_snapshot(folder: Folder) -> None:
@@ -229,7 +229,7 @@ async def test_the_registry_is_handed_over_and_the_source_is_known(folder: Folde
 async def test_a_change_is_noticed_by_itself(folder: Folder) -> None:
     async with folder.manager.running(seconds=0.2):
         folder.write("a.py", source("one"))
-        for _ in range(200):
+        for _ in range(1500):
             if folder.names:
                 break
             await asyncio.sleep(0.02)

@@ -75,6 +75,18 @@ def test_f_b39_connectors_count_as_whole_words_only(text: str) -> None:
     assert AITS.budget(text).complexity == pytest.approx(0.7 * len(text) / 200)
 
 
+@pytest.mark.parametrize("text", ["the nowhere man", "a somehow old showhow", "the taskbar catalog", "the whenabouts"])
+def test_o12_a_cue_inside_another_word_is_no_cue(text: str) -> None:
+    assert AITS.budget(text).confidence == 0.0
+
+
+def test_o17_a_word_and_a_long_request_get_budgets_of_their_own() -> None:
+    long = "Explain how the boiler works, why it loses water, and when the plumber came; describe each visit. " * 2
+    word, question, request = (AITS.budget(text) for text in ("passport?", "what is the alarm code", long))
+    assert word.complexity < question.complexity < request.complexity
+    assert word.tokens < question.tokens < request.tokens
+
+
 def test_complexity_is_full_at_three_connectors_and_two_hundred_characters() -> None:
     assert AITS.budget("tea and milk, bread and " + "x" * 200).complexity == pytest.approx(1.0)
 

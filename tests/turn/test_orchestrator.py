@@ -78,16 +78,22 @@ async def test_the_rest_of_a_recalled_exchange_comes_with_it() -> None:
     assert "> Rosetti street, number nine." in prompt_of(model)[-2][1]
 
 
+def asked_of(*indexes: Counted) -> list[int]:
+    """How often each search port was asked anything; writing to it is no question."""
+    writes = {"apply", "clear", "cursor"}
+    return [sum(times for method, times in index.calls.items() if method not in writes) for index in indexes]
+
+
 async def test_a_warm_turn_searches_nothing_and_is_served_from_the_held_list() -> None:
     lexical, vectors = Counted(MemoryLexicalIndex()), Counted(MemoryVectorIndex())
     async with memory_app(lexical=lexical, vectors=vectors) as app:
         await say(app, "the boiler needs water every week", chat="notes")
         first = await say(app, "when does the boiler need water")
-        searched = lexical.calls["search"], vectors.calls["search"]
+        before = asked_of(lexical, vectors)
         result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
-        assert (lexical.calls["search"], vectors.calls["search"]) == searched
+        assert asked_of(lexical, vectors) == before
         await app.settled()
-        assert lexical.calls["search"] > searched[0]
+        assert all(after > earlier for after, earlier in zip(asked_of(lexical, vectors), before, strict=True))
     assert first.record
     assert first.record.state == ThreadState.COLD
     assert result.record
@@ -96,14 +102,24 @@ async def test_a_warm_turn_searches_nothing_and_is_served_from_the_held_list() -
 
 
 async def test_reflex_never_makes_no_search_in_any_turn() -> None:
-    lexical, vectors = Counted(MemoryLexicalIndex()), Counted(MemoryVectorIndex())
+    lexical, vectors, observer = Counted(MemoryLexicalIndex()), Counted(MemoryVectorIndex()), KeepingObserver()
     settings = Settings(recall=RecallSettings(reflex="never"))
-    async with memory_app(settings, lexical=lexical, vectors=vectors) as app:
-        for text in ("the boiler needs water", "passport?", "when does the boiler need water"):
-            before = lexical.calls["search"], vectors.calls["search"]
+    async with memory_app(settings, lexical=lexical, vectors=vectors, observer=observer) as app:
+        for text in (
+            "the boiler needs water",
+            "the boiler needs water",
+            "the boiler in the cellar needs a new valve",
+            "passport?",
+            "what did we say yesterday at 9",
+            "where is ticket AB-1234",
+            "the boiler needs water",
+        ):
+            before = asked_of(lexical, vectors)
             await app.orchestrator.run(incoming(app, text))
-            assert (lexical.calls["search"], vectors.calls["search"]) == before
+            assert asked_of(lexical, vectors) == before
             await app.settled()
+    assert {turn.state for turn in observer.turns} == set(ThreadState)
+    assert {turn.served_by for turn in observer.turns} == {"held", "nothing"}
 
 
 async def test_held_results_that_went_stale_are_searched_again() -> None:

@@ -136,7 +136,7 @@ async def test_a36_a_late_prefetch_is_never_cut_and_the_chat_does_not_stay_cold(
 
 
 async def test_a37_the_reflex_ends_at_its_deadline_says_what_was_cut_and_the_reply_still_comes() -> None:
-    settings = Settings(recall=RecallSettings(deadline_ms=60))
+    settings = Settings(recall=RecallSettings(deadline_ms=1500))
     async with memory_app(settings, vectors=Hanging()) as app:
         result = await app.orchestrator.run(incoming(app, "when does the boiler need water"))
     assert result.text == "All right."

@@ -52,7 +52,8 @@ class Database:
 
     `prepare` gets the writing connection at opening, outside a transaction, to bring the tables up to date; what it
     raises ends the opening. `backups` is the folder that the sentence about a damaged file points to. `busy_timeout`
-    is how many seconds a call waits for another process that holds the file.
+    is how many seconds a call waits for another process that holds the file. With `reading` nothing is made, prepared
+    or written, so that another process may work with the file meanwhile; a writing call raises `BackendUnavailable`.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class Database:
         backups: Path,
         prepare: Callable[[Connection], None] = _nothing,
         busy_timeout: float = 5.0,
+        reading: bool = False,
     ) -> None:
         self.path = path
+        self.reading = reading
         self._backups = backups
         self._prepare = prepare
         self._writer = _Worker("journal-writer", _engine(path, "BEGIN IMMEDIATE", busy_timeout))
@@ -74,9 +77,10 @@ class Database:
         with self._translated("Journal"):
             require_sqlite(sqlite3.sqlite_version_info)
             try:
-                await self._writer.call(self._create)
-                await self._writer.open()
-                await self._writer.run(self._prepare)
+                if not self.reading:
+                    await self._writer.call(self._create)
+                    await self._writer.open()
+                    await self._writer.run(self._prepare)
                 await self._reader.open()
             except BaseException:
                 await self._close(last=_nothing)
@@ -105,6 +109,8 @@ class Database:
         with self._translated(port):
             if not self._opened:
                 raise BackendUnavailable(port, BACKEND, f"{self.path} is not open")
+            if self.reading and worker is self._writer:
+                raise BackendUnavailable(port, BACKEND, f"{self.path} is open for reading only")
             return await worker.transact(fn)
 
     async def checkpoint(self) -> bool:
@@ -244,11 +250,13 @@ class _Worker:
 
 
 def _engine(path: Path, begin: str, busy_timeout: float, *, query_only: bool = False) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    never_made = URL.create("sqlite", database=path.absolute().as_uri(), query={"mode": "rw", "uri": "true"})
+    url = never_made if query_only else URL.create("sqlite", database=str(path))
+    engine = create_engine(url, poolclass=NullPool)
 
     pragmas = (
         f"busy_timeout = {round(busy_timeout * 1000)}",
-        "journal_mode = WAL",
+        *(() if query_only else ("journal_mode = WAL",)),
         "synchronous = FULL",
         "secure_delete = ON",
         "foreign_keys = ON",

@@ -12,6 +12,7 @@ import numpy as np
 
 from goat.adapters.episode_uid import own_uid
 from goat.adapters.forgotten_mark import delivery_mark, uid_mark
+from goat.adapters.outbox_memory import Replies
 from goat.ports.run import Clock
 from goat.records.check import Fault
 from goat.records.episodes import (
@@ -22,9 +23,9 @@ from goat.records.episodes import (
     Forgotten,
     NewEpisode,
     NewOutgoing,
-    Outgoing,
     Passage,
     Span,
+    Use,
 )
 from goat.records.search import Floats, VectorRow
 
@@ -51,10 +52,11 @@ class MemoryArchive:
         self.uids: dict[str, int] = {}
         self.passages: dict[int, tuple[Passage, ...]] = {}
         self.next_ord: Counter[str] = Counter()
-        self.pending: dict[int, Outgoing] = {}
-        self.replies = 0
+        self.replies = Replies()
         self.models: defaultdict[str, _Model] = defaultdict(_Model)
         self.gone: set[int] = set()
+        self.uses: dict[int, Use] = {}
+        self.to_enrich: set[int] = set()
         self.marks: dict[tuple[str, str], int] = {}
         self.unfinished: dict[int, Forgotten] = {}
 
@@ -90,7 +92,7 @@ class MemoryJournal:
         appended = [self._append_one(new, topics or {}) for new in episodes]
         if outgoing and not appended[-1].duplicate:
             for reply in outgoing:
-                self._send(reply, appended[-1].episode.id)
+                self._archive.replies.add(reply, appended[-1].episode.id, self._clock.now())
         return appended
 
     def _append_one(self, new: NewEpisode, topics: Mapping[str, str]) -> Appended:
@@ -130,6 +132,8 @@ class MemoryJournal:
         )
         self._archive.episodes.append(episode)
         self._archive.uids[uid] = episode.id
+        if new.to_enrich:
+            self._archive.to_enrich.add(episode.id)
         self._archive.change(episode.id)
         if delivery is not None:
             self._archive.delivered[delivery] = episode.id
@@ -152,13 +156,6 @@ class MemoryJournal:
             if there and episode.exchange_id in topics and not episode.topic_id and episode.owner in owners:
                 self._archive.episodes[place] = replace(episode, topic_id=topics[episode.exchange_id])
                 self._archive.change(episode.id)
-
-    def _send(self, reply: NewOutgoing, episode_id: int) -> None:
-        self._archive.replies += 1
-        number = self._archive.replies
-        self._archive.pending[number] = Outgoing(
-            number, reply.owner, reply.chat, reply.channel, reply.text, episode_id, self._clock.now()
-        )
 
     async def episodes(self, owner: str, ids: Sequence[int]) -> list[Episode]:
         """The owner's episodes in the order of `ids`."""
@@ -274,14 +271,17 @@ class MemoryForgetting:
             Passage(owner, ord_, number, part, Span(0, 0)) for part, ord_ in enumerate(ords)
         )
         archive.gone.add(number)
+        archive.uses.pop(number, None)
+        archive.to_enrich.discard(number)
         archive.episodes[number - 1] = replace(episode, text="", speaker="", key=None, meta={})
         archive.uids.pop(episode.uid, None)
         archive.marks[owner, uid_mark(episode.uid)] = number
         if episode.key is not None:
             archive.delivered.pop((owner, episode.source, episode.key), None)
             archive.marks[owner, delivery_mark(episode.source, episode.key)] = number
-        for reply in [reply for reply in archive.pending.values() if reply.episode_id == number]:
-            del archive.pending[reply.id]
+        pending = archive.replies.pending
+        for reply in [reply for reply in pending.values() if reply.episode_id == number]:
+            del pending[reply.id]
         for held in archive.models.values():
             for ord_ in ords:
                 held.vectors.pop((owner, ord_), None)
@@ -336,20 +336,3 @@ class MemoryEmbeddings:
     async def drop(self, model: str) -> None:
         """Remove a model."""
         self._models.pop(model, None)
-
-
-class MemoryOutbox:
-    """See the port `Outbox`."""
-
-    def __init__(self, archive: MemoryArchive) -> None:
-        self._pending = archive.pending
-
-    async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
-        """Replies that were not acknowledged, oldest first."""
-        where = (channel, owner, chat)
-        return [reply for reply in self._pending.values() if (reply.channel, reply.owner, reply.chat) == where]
-
-    async def done(self, ids: list[int]) -> None:
-        """Acknowledge delivery."""
-        for number in ids:
-            self._pending.pop(number, None)

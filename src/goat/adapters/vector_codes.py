@@ -109,6 +109,10 @@ class CodeFile:
             self._unfinished.replace(self._path)
             self._map()
 
+    def serve(self, codes: Codes) -> None:
+        """Serve these rows from now on, whatever the file holds."""
+        self.mapped = Mapped(codes, np.any(codes, axis=1))
+
     def remove(self) -> None:
         """Leave no file, or where the system does not let a mapped one go, one without a vector. Raises `OSError`."""
         with self._writing:

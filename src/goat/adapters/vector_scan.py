@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -56,6 +56,7 @@ class ScanVectorIndex:
     """The port VectorIndex for one embedding model. Its files stand in `folder`.
 
     `scale` is what one step of a code stands for; another scale than a file was made with makes the file anew.
+    Over a database that is open for reading, what the files lack is made in memory, and the files are left alone.
     Vectors are expected in the journal's `emb` before they are applied here: what is not there when a file is opened
     is not here either. A vector of another length and an ord outside 0..2**24 - 1 raise `ValueError`.
     """
@@ -70,6 +71,7 @@ class ScanVectorIndex:
         scale: float | None = None,
     ) -> None:
         self._database = database.for_port(PORT)
+        self._reading = database.reading
         self._passages = passages
         self._folder = folder
         self._model = model
@@ -170,6 +172,9 @@ class ScanVectorIndex:
     async def _open(self, kept: _Kept) -> CodeFile:
         path = self._folder / f"vec-{kept.owner_id}-{self._slug}.i8"
         file = await asyncio.to_thread(CodeFile, path, self._dimensions)
+        if self._reading:
+            await self._serve(file, kept)
+            return file
         if kept.highest < 0 or not kept.cursor:
             await asyncio.to_thread(file.remove)
             return file
@@ -181,16 +186,39 @@ class ScanVectorIndex:
             await asyncio.to_thread(file.write, kept.rows[at], kept.codes[at])
         return file
 
+    async def _serve(self, file: CodeFile, kept: _Kept) -> None:
+        """Have the file serve what the journal keeps, without writing to it. It may be behind or ahead of the snapshot
+        that was compared, or a stranger's."""
+        stop = kept.highest + 1 if kept.cursor else 0
+        missing = await asyncio.to_thread(_missing, file, kept) if stop else None
+        if missing is not None and not len(missing):
+            return
+        codes = await asyncio.to_thread(file.rows, 0, stop)
+        if missing is None:
+            codes[:] = 0
+            async for rows, page in self._pages(kept.owner_id):
+                within = rows < stop
+                codes[rows[within]] = page[within]
+        else:
+            at = np.isin(kept.rows, missing)
+            codes[kept.rows[at]] = kept.codes[at]
+        file.serve(codes)
+
     async def _refill(self, file: CodeFile, owner_id: int) -> None:
         await asyncio.to_thread(file.begin_refill)
+        async for rows, codes in self._pages(owner_id):
+            await asyncio.to_thread(file.add_to_refill, rows, codes)
+        await asyncio.to_thread(file.end_refill)
+
+    async def _pages(self, owner_id: int) -> AsyncIterator[tuple[Rows, Codes]]:
+        """All vectors that the journal keeps, by ord, as codes."""
         after = -1
         while True:
             rows, codes = await self._database.read(partial(self._page, owner_id=owner_id, after=after, most=_PAGE))
             if not len(rows):
-                break
-            await asyncio.to_thread(file.add_to_refill, rows, codes)
+                return
+            yield rows, codes
             after = int(rows[-1])
-        await asyncio.to_thread(file.end_refill)
 
     def _kept(self, connection: Connection, owner: str) -> _Kept | None:
         owner_id = find_owner(connection, owner)

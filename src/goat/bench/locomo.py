@@ -221,14 +221,19 @@ def document(outcome: Outcome, name: str, samples: int) -> dict[str, Any]:
 
 def times(asked: Sequence[Asked]) -> dict[str, Any]:
     """What the questions that name a month, a day or less gain by its being understood; no measures without any."""
-    timed = [one for one in asked if WITHOUT_TIMES in one.ranked]
-    if not timed:
+    named = timed(asked)
+    if not named:
         return {"questions": 0}
     return {
-        "questions": len(timed),
-        "with": measures(timed, "goat"),
-        "without": measures(timed, WITHOUT_TIMES),
+        "questions": len(named),
+        "with": measures(named, "goat"),
+        "without": measures(named, WITHOUT_TIMES),
     }
+
+
+def timed(asked: Sequence[Asked]) -> list[Asked]:
+    """The questions that name a month, a day or less."""
+    return [one for one in asked if WITHOUT_TIMES in one.ranked]
 
 
 def _system(asked: Sequence[Asked], system: str) -> dict[str, Any]:

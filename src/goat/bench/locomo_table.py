@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
 
-from goat.bench.locomo import CUTS, SYSTEMS, Asked, Outcome, document, sessions_of, times
-from goat.bench.report import machine
-from goat.bench.score import any_at, frac_at, interval
+from goat.bench import report
+from goat.bench.locomo import CUTS, SESSION_CUTS, SYSTEMS, WITHOUT_TIMES, Asked, Outcome, document, sessions_of, timed
+from goat.bench.report import Figure
+from goat.bench.score import Interval, any_at, auroc_interval, frac_at, interval, ndcg_at
 
-NAMES = {"goat": "GOAT", "bm25": "BM25", "embedder": "embedder", "rrf": "BM25 + embedder, RRF"}
+NAMES = {
+    "goat": "GOAT",
+    "bm25": "BM25",
+    "embedder": "embedder",
+    "rrf": "BM25 + embedder, RRF",
+    WITHOUT_TIMES: "times not understood",
+}
 CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
+GOALS = {
+    "turns any@10": 90.0,
+    "turns share@10": 85.0,
+    "sessions any@5": 96.0,
+    "sessions share@10": 95.5,
+}
+IN_PROMPT_GOAL, TOKENS_GOAL, AUROC_GOAL = 80.0, 4_000.0, 0.75
+
+Measure: TypeAlias = Callable[[Sequence[str], frozenset[str], int], float]
+Lists: TypeAlias = Sequence[tuple[Sequence[str], frozenset[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measure, in percent, of every system that was asked; `goal` is the least that GOAT is to reach."""
+
+    name: str
+    found: Mapping[str, Interval]
+    goal: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows over the same `questions`."""
+
+    title: str
+    questions: int
+    rows: Sequence[Row]
 
 
 def samples_of(outcome: Outcome) -> int:
@@ -24,93 +60,132 @@ def samples_of(outcome: Outcome) -> int:
 
 
 def write(path: Path, outcome: Outcome, name: str) -> None:
-    """Write the JSON document."""
-    text = json.dumps(document(outcome, name, samples_of(outcome)), ensure_ascii=False, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    """Write the JSON document of the protocol, with the figures as every bench writes them."""
+    found = {
+        "bench": "locomo",
+        **document(outcome, name, samples_of(outcome)),
+        "figures": report.rows([*_table_figures(sections(outcome.asked)), *single_figures(outcome.asked)]),
+    }
+    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def show(console: Console, outcome: Outcome, name: str) -> None:
-    """Print the tables, shares in percent, 95 % bootstrap intervals in brackets."""
-    console.print(_turns(outcome, name))
-    console.print(_sessions(outcome))
-    console.print(_by_category(outcome))
-    if (found := times(outcome.asked))["questions"]:
-        console.print(_times(found))
-    console.print(_rest(outcome, name))
+    """Print the tables, with 95 % bootstrap intervals."""
+    for section in sections(outcome.asked):
+        console.print(_table(section, name))
+    report.show(console, f"{name}: prompt and abstention", single_figures(outcome.asked))
+    console.print(_times_taken(outcome, name))
 
 
-def _turns(outcome: Outcome, name: str) -> Table:
-    table = Table(
-        title=f"{name}: evidence turns found, any / share, % (n = {len(outcome.asked)})", title_justify="left"
-    )
-    table.add_column("")
+def sections(asked: Sequence[Asked]) -> list[Section]:
+    """Every measure of a ranked list, GOAT's and the bars'."""
+    answerable = [one for one in asked if one.question.category != "5"]
+    categories = [*_by_category(asked), *_both(answerable, SYSTEMS, f"categories 1 to 4 (n = {len(answerable)})")]
+    found = [
+        Section("evidence turns found", len(asked), [*_ranked(asked, SYSTEMS), *_sessions(asked)]),
+        Section("by category, turns", len(asked), categories),
+    ]
+    if named := timed(asked):
+        rows = list(_ranked(named, ("goat", WITHOUT_TIMES)))
+        found.append(Section("questions that name a month, a day or less", len(named), rows))
+    return found
+
+
+def _ranked(asked: Sequence[Asked], systems: Sequence[str]) -> Iterator[Row]:
+    lists = {system: [(one.ranked[system], one.question.evidence) for one in asked] for system in systems}
     for k in CUTS:
-        table.add_column(f"@{k}", justify="right")
-    for system in SYSTEMS:
-        cells = []
-        for k in CUTS:
-            lists = [(one.ranked[system], one.question.evidence) for one in outcome.asked]
-            found = interval([any_at(ranked, gold, k) for ranked, gold in lists])
-            share = interval([frac_at(ranked, gold, k) for ranked, gold in lists])
-            ends = f" \\[{found.low:.1%}–{found.high:.1%}]".replace("%", "") if k == 10 else ""
-            cells.append(f"{found.mean * 100:.1f} / {share.mean * 100:.1f}{ends}")
-        table.add_row(NAMES[system], *cells)
-    return table
+        yield from _any_and_share("turns ", lists, k)
+    yield _row("turns nDCG@10", ndcg_at, lists, 10)
 
 
-def _sessions(outcome: Outcome) -> Table:
-    table = Table(title="evidence sessions found, any / share, %", title_justify="left")
-    table.add_column("")
-    for k in (1, 5, 10):
-        table.add_column(f"@{k}", justify="right")
-    for system in SYSTEMS:
-        lists = [sessions_of(one, system) for one in outcome.asked]
-        cells = [f"{_percent(any_at, lists, k)} / {_percent(frac_at, lists, k)}" for k in (1, 5, 10)]
-        table.add_row(NAMES[system], *cells)
-    return table
+def _sessions(asked: Sequence[Asked]) -> Iterator[Row]:
+    lists = {system: [sessions_of(one, system) for one in asked] for system in SYSTEMS}
+    for k in SESSION_CUTS:
+        yield from _any_and_share("sessions ", lists, k)
 
 
-def _by_category(outcome: Outcome) -> Table:
-    table = Table(title="by category, turns @10, any / share, %", title_justify="left")
-    for title in ("", "n", *(NAMES[system] for system in SYSTEMS)):
-        table.add_column(title, justify="left" if not title else "right")
+def _by_category(asked: Sequence[Asked]) -> Iterator[Row]:
     groups: dict[str, list[Asked]] = {}
-    for one in outcome.asked:
+    for one in asked:
         groups.setdefault(one.question.category, []).append(one)
-    for category, asked in sorted(groups.items()):
-        cells = []
-        for system in SYSTEMS:
-            lists = [(one.ranked[system], one.question.evidence) for one in asked]
-            cells.append(f"{_percent(any_at, lists, 10)} / {_percent(frac_at, lists, 10)}")
-        table.add_row(CATEGORIES.get(category, category), str(len(asked)), *cells)
-    return table
+    for category, of_category in sorted(groups.items()):
+        name = CATEGORIES.get(category, category)
+        yield from _both(of_category, SYSTEMS, f"{name} (n = {len(of_category)})")
 
 
-def _times(found: Mapping[str, Any]) -> Table:
-    title = f"questions that name a month or a day, any / share, % (n = {found['questions']})"
+def _both(asked: Sequence[Asked], systems: Sequence[str], name: str) -> Iterator[Row]:
+    lists = {system: [(one.ranked[system], one.question.evidence) for one in asked] for system in systems}
+    yield from _any_and_share(f"{name} ", lists, 10)
+
+
+def _any_and_share(name: str, lists: Mapping[str, Lists], k: int) -> Iterator[Row]:
+    yield _row(f"{name}any@{k}", any_at, lists, k)
+    yield _row(f"{name}share@{k}", frac_at, lists, k)
+
+
+def _row(name: str, measure: Measure, lists: Mapping[str, Lists], k: int) -> Row:
+    found = {
+        system: interval([100 * measure(ranked, gold, k) for ranked, gold in of_system])
+        for system, of_system in lists.items()
+    }
+    return Row(name, found, GOALS.get(name))
+
+
+def single_figures(asked: Sequence[Asked]) -> list[Figure]:
+    """What is measured of GOAT alone: what stands in the prompt, and whether it knows what it does not know."""
+    prompt = interval([100 * one.in_prompt for one in asked])
+    tokens = interval([float(one.prompt_tokens) for one in asked])
+    figures = [
+        _figure("evidence inside the assembled prompt", prompt, "%", IN_PROMPT_GOAL),
+        Figure("prompt, mean", tokens.mean, "tokens", TOKENS_GOAL, interval=(tokens.low, tokens.high)),
+    ]
+    positives = [one.relevance for one in asked if one.question.category != "5"]
+    negatives = [one.relevance for one in asked if one.question.category == "5"]
+    if positives and negatives:
+        abstention = auroc_interval(positives, negatives)
+        figures.append(_figure("abstention AUROC, category 5 as negatives", abstention, "", AUROC_GOAL, digits=3))
+    return figures
+
+
+def _figure(name: str, found: Interval, unit: str, goal: float | None = None, digits: int = 1) -> Figure:
+    return Figure(name, found.mean, unit, goal, True, (found.low, found.high), digits)
+
+
+def _table_figures(found: Sequence[Section]) -> Iterator[Figure]:
+    for section in found:
+        for row in section.rows:
+            for system, measured in row.found.items():
+                goal = row.goal if system == "goat" else None
+                yield _figure(f"{NAMES[system]} · {section.title} · {row.name}", measured, "%", goal)
+
+
+def _table(section: Section, name: str) -> Table:
+    title = f"{name}: {section.title}, % with 95 % bootstrap intervals (n = {section.questions})"
     table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for k in CUTS:
-        table.add_column(f"@{k}", justify="right")
-    for name, which in (("times understood", "with"), ("not understood", "without")):
-        turn = found[which]["turn"]
-        table.add_row(name, *(f"{turn['any'][str(k)]:.1%} / {turn['frac'][str(k)]:.1%}" for k in CUTS))
+    table.add_column("", no_wrap=True)
+    for system in section.rows[0].found:
+        table.add_column(NAMES[system], justify="right")
+    goals = any(row.goal is not None for row in section.rows)
+    if goals:
+        table.add_column("goal", justify="right")
+    for row in section.rows:
+        cells = [f"{one.mean:.1f} \\[{one.low:.1f}–{one.high:.1f}]" for one in row.found.values()]
+        table.add_row(row.name, *cells, *([_goal(row)] if goals else []))
     return table
 
 
-def _rest(outcome: Outcome, name: str) -> Table:
-    found = document(outcome, name, samples_of(outcome))
-    goat, latency = found["results"]["goat"], found["latency_ms"]
-    table = Table(show_header=False, box=None, caption=machine(), caption_justify="left")
-    prompt = goat["in_prompt"]
-    table.add_row("evidence inside the assembled prompt", f"{prompt['recall']:.1%}")
-    table.add_row("prompt tokens, mean / p95", f"{prompt['tokens_mean']:,.0f} / {prompt['tokens_p95']:,.0f}")
-    table.add_row("abstention AUROC, category 5 as negatives", f"{goat['abstention_auroc']:.3f}")
-    for part in ("embed", "reflex", "pipeline"):
-        table.add_row(f"{part}, p50 / p95", f"{latency[part]['p50']:.1f} / {latency[part]['p95']:.1f} ms")
-    table.add_row("archived and embedded", f"{found['ingest_per_s']:.0f} turns/s")
+def _goal(row: Row) -> str:
+    if row.goal is None:
+        return ""
+    verdict = report.verdict(row.found["goat"].mean >= row.goal)
+    return f"≥ {row.goal:g} {verdict}"
+
+
+def _times_taken(outcome: Outcome, name: str) -> Table:
+    found: dict[str, Any] = document(outcome, name, samples_of(outcome))
+    table = Table(show_header=False, box=None, caption=report.machine(), caption_justify="left")
+    for part, taken in found["latency_ms"].items():
+        table.add_row(f"{part}, p50 / p95", f"{taken['p50']:.1f} / {taken['p95']:.1f} ms")
+    if found["ingest_per_s"] is not None:
+        table.add_row("archived and embedded", f"{found['ingest_per_s']:.0f} turns/s")
     return table
-
-
-def _percent(measure, lists, k: int) -> str:  # type: ignore[no-untyped-def]
-    return f"{100 * sum(measure(ranked, gold, k) for ranked, gold in lists) / max(len(lists), 1):.1f}"

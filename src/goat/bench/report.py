@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -17,13 +18,18 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured value. `goal` is the most it may be, or the least where `more_is_better`; None where there is none."""
+    """A measured value. `goal` is the most it may be, or the least where `more_is_better`; None where there is none.
+
+    `interval` holds the ends of its 95 % interval where one was made; `digits` are shown after the point.
+    """
 
     name: str
     value: float
     unit: str
     goal: float | None = None
     more_is_better: bool = False
+    interval: tuple[float, float] | None = None
+    digits: int = 2
 
     @property
     def met(self) -> bool | None:
@@ -62,18 +68,35 @@ def show(console: Console, title: str, figures: Sequence[Figure]) -> None:
     table = Table(title=title, caption=machine(), title_justify="left", caption_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
+    if any(figure.interval for figure in figures):
+        table.add_column("95 % interval", justify="right")
     table.add_column("goal", justify="right")
     table.add_column("")
     for figure in figures:
         relation = "≥" if figure.more_is_better else "≤"
         goal = "" if figure.goal is None else f"{relation} {figure.goal:g} {figure.unit}"
-        verdict = {None: "", True: "[green]met[/green]", False: "[red]missed[/red]"}[figure.met]
-        table.add_row(figure.name, f"{figure.value:,.2f} {figure.unit}", goal, verdict)
+        cells = [figure.name, f"{figure.value:,.{figure.digits}f} {figure.unit}"]
+        if len(table.columns) > len(("figure", "value", "goal", "verdict")):
+            cells.append(" – ".join(f"{end:,.{figure.digits}f}" for end in figure.interval or ()))
+        table.add_row(*cells, goal, verdict(figure.met))
     console.print(table)
+
+
+def verdict(met: bool | None) -> str:
+    """Whether a goal is reached, as it is shown."""
+    return {None: "", True: "[green]met[/green]", False: "[red]missed[/red]"}[met]
+
+
+def rows(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    """The figures as a document holds them; an interval stands there where one was made."""
+    shown = []
+    for f in figures:
+        row = {"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal, "met": f.met}
+        shown.append(row if f.interval is None else {**row, "interval": [round(end, 4) for end in f.interval]})
+    return shown
 
 
 def write_json(path: Path, bench: str, figures: Sequence[Figure]) -> None:
     """Write the figures as one JSON document."""
-    rows = [{"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal, "met": f.met} for f in figures]
-    document = {"bench": bench, "machine": machine(), "figures": rows}
+    document = {"bench": bench, "machine": machine(), "figures": rows(figures)}
     path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-
-from goat.records.search import Floats
+from numpy.typing import NDArray
 
 RESAMPLES = 1000
+
+Scores: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 
 def any_at(ranked: Sequence[str], gold: frozenset[str], k: int) -> float:
@@ -31,9 +32,9 @@ def ndcg_at(ranked: Sequence[str], gold: frozenset[str], k: int) -> float:
     return gain / ideal
 
 
-def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
+def auroc(positives: Scores, negatives: Scores) -> float:
     """The probability that a positive scores above a negative, ties counting one half (Mann-Whitney U)."""
-    if not positives or not negatives:
+    if not len(positives) or not len(negatives):
         return math.nan
     above = np.asarray(positives)[:, None] - np.asarray(negatives)[None, :]
     return float((above > 0).mean() + 0.5 * (above == 0).mean())
@@ -41,16 +42,26 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and its 95 % bootstrap interval."""
+    """A mean, or another statistic, and its 95 % bootstrap interval."""
 
     mean: float
     low: float
     high: float
 
 
-def interval(values: Sequence[float], statistic: Callable[[Floats], Any] = np.mean) -> Interval:
+def interval(values: Scores) -> Interval:
     """The mean over questions, with the percentile bootstrap over 1,000 resamples (Efron, 1979)."""
-    sample = np.asarray(values, dtype=float)
+    return _bootstrap(np.asarray(values, dtype=float), np.mean)
+
+
+def auroc_interval(positives: Sequence[float], negatives: Sequence[float]) -> Interval:
+    """The same for `auroc`, positives and negatives drawn together."""
+    labels = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    sample = np.column_stack([np.array([*positives, *negatives]), labels])
+    return _bootstrap(sample, lambda drawn: auroc(drawn[drawn[:, 1] == 1, 0], drawn[drawn[:, 1] == 0, 0]))
+
+
+def _bootstrap(sample: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], Any]) -> Interval:
     if not len(sample):
         return Interval(math.nan, math.nan, math.nan)
     random = np.random.default_rng(0)

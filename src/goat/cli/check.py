@@ -26,7 +26,7 @@ def check(
     out, err = consoles()
 
     async def work() -> tuple[list[Fault], list[Fault]]:
-        async with open_app(loaded.settings, loaded.home, notices_to(err), embed=False) as app:
+        async with open_app(loaded.settings, loaded.home, notices_to(err), embed=False, act=False) as app:
             return await _checked(app, fix)
 
     found, left = run_to_end(work())

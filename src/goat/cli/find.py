@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from goat.app import App, open_app
+from goat.app import App, open_reading
 from goat.cli.running import run_to_end
 from goat.cli.session import (
     ConfigOption,
@@ -44,7 +44,7 @@ def search(
 
 async def _search(loaded: Loaded, owner: str, query: str, limit: int, explain: bool, as_json: bool) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+    async with open_reading(loaded.settings, loaded.home, notices_to(err)) as app:
         recall = await app.memory.search(owner, query, app.backends.clock.now(), limit)
         if as_json:
             print_json(out, recall)

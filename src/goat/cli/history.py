@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from goat import __version__
-from goat.app import App, back_up, export_file, history_writer, open_app, open_history
+from goat.app import App, back_up, export_file, history_writer, open_app, open_history, open_reading
 from goat.app import restore as restore_home
 from goat.cli import exits
 from goat.cli.progress import Phases
@@ -92,7 +92,9 @@ class _Import:
 
     async def run(self) -> bool:
         """Whether anything in the file could be imported."""
-        async with open_app(self._loaded.settings, self._loaded.home, notices_to(self._err), embed=False) as app:
+        async with open_app(
+            self._loaded.settings, self._loaded.home, notices_to(self._err), embed=False, act=False
+        ) as app:
             with Phases(self._err) as phases:
                 found = await survey(self._source, self._skip_bad, phases.begin("checking", self._source.size))
             aim = Aim(self._owner, await self._sides(found.senders), self._all_owners, self._values)
@@ -195,7 +197,7 @@ def export(
 async def _export(loaded: Loaded, file: str, owner: str | None, force: bool) -> None:
     out, err = consoles()
     about = {"made_by": f"goat {__version__}", "at": datetime.now(UTC).isoformat(timespec="seconds")}
-    async with open_app(loaded.settings, loaded.home, notices_to(err), embed=False) as app:
+    async with open_reading(loaded.settings, loaded.home, notices_to(err)) as app:
         known = await app.exporter.owners()
         if owner is not None and owner not in known:
             names = ", ".join(printable(name) for name in known) or "nobody"

@@ -24,7 +24,7 @@ from goat.cli.memory import memory
 from goat.cli.models import model, usage
 from goat.cli.plugins import plugins
 from goat.cli.running import Terminated
-from goat.cli.session import ConfigOption, HomeOption, OwnerOption
+from goat.cli.session import ConfigOption, HomeOption, OwnerOption, without_secrets
 from goat.cli.setup import setup
 from goat.cli.state import reindex, status
 from goat.cli.stats import stats
@@ -134,7 +134,7 @@ def _crash_report(fault: Exception) -> str:
     told = f"GOAT stopped because of a fault of its own ({type(fault).__name__}). What was sent is kept."
     try:
         with NamedTemporaryFile("w", prefix="goat-crash-", suffix=".txt", delete=False, encoding="utf-8") as report:
-            report.writelines(traceback.format_exception(fault))
+            report.write(without_secrets("".join(traceback.format_exception(fault))))
     except OSError:
         return told
     return f"{told} The details are in {report.name}."

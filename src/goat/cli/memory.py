@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,19 +16,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from goat.app import App, open_app
-from goat.cli.find import print_json, print_results
+from goat.app import App, open_app, open_reading
+from goat.cli.find import search
 from goat.cli.running import run_to_end
 from goat.cli.session import ConfigOption, HomeOption, JsonOption, OwnerOption, consoles, notices_to, read_settings
 from goat.errors import MessageRefused
-from goat.interfaces import memory_text
+from goat.interfaces.memory_text import MemoryText, excerpt, stamp
+from goat.interfaces.texts import ENGLISH, texts_for
 from goat.memory.forget import Plan
 from goat.memory.l1_facts import Kept
 from goat.records.episodes import Episode
+from goat.records.turns import Notice
+from goat.settings import Settings
 
 memory = typer.Typer(
     name="memory", help="See what GOAT remembers about you, correct it, and make it forget.", no_args_is_help=True
 )
+open_to_change = partial(open_app, act=False)
 LimitOption = Annotated[int, typer.Option("-k", "--limit", min=1, max=10_000, help="How many to show.")]
 
 
@@ -40,7 +47,12 @@ class View:
 
     def stamp(self, at: datetime | None) -> str:
         """A time as a person reads it, empty for none."""
-        return memory_text.stamp(at, self.app.backends.clock.zone()) if at else ""
+        return stamp(at, self.app.backends.clock.zone()) if at else ""
+
+    @property
+    def words(self) -> MemoryText:
+        """Tells what memory holds."""
+        return MemoryText(texts_for(ENGLISH), self.app.backends.clock.zone())
 
     def tell(self, document: Mapping[str, Any], text: str) -> None:
         """One JSON document where that is asked for, otherwise the text."""
@@ -62,7 +74,7 @@ def facts(
         used, cap = view.app.facts.used(current), view.app.facts.cap
         if view.as_json or not stories:
             document = {"facts": [asdict(story) for story in stories], "tokens_used": used, "tokens_cap": cap}
-            view.tell(document, memory_text.facts(stories, view.app.backends.clock.zone()))
+            view.tell(document, view.words.facts(stories))
             return
         table = Table("key", "value", "since", "until", "message", title=f"Facts: {used} of {cap} tokens")
         for story in stories:
@@ -73,7 +85,7 @@ def facts(
                 table.add_row(*map(Text, cells), style=style)
         view.out.print(table)
 
-    _run(work, as_json, owner, home, config)
+    _run(open_reading, work, as_json, owner, home, config)
 
 
 @memory.command(name="set")
@@ -96,7 +108,7 @@ def set_fact(
         text = f"{kept.key}: {kept.value} ({kept.outcome}; {kept.used} of {kept.cap} tokens used).{was}"
         view.tell(asdict(kept), text)
 
-    _run(work, as_json, owner, home, config)
+    _run(open_to_change, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -115,7 +127,7 @@ def drop(
             raise MessageRefused(f"There is no fact {key!r}. `goat memory facts` shows those that there are.")
         view.tell({"dropped": asdict(dropped)}, f"{dropped.key} holds no more. It was: {dropped.value}")
 
-    _run(work, as_json, owner, home, config)
+    _run(open_to_change, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -135,12 +147,12 @@ def topics(
             return
         table = Table("from", "to", "messages", "chat", "began with")
         for topic in found:
-            opening = memory_text.excerpt(topic.opening)
+            opening = excerpt(topic.opening)
             cells = (view.stamp(topic.first), view.stamp(topic.last), f"{topic.messages:,}", topic.chat, opening)
             table.add_row(*map(Text, cells))
         view.out.print(table)
 
-    _run(work, as_json, owner, home, config)
+    _run(open_reading, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -161,7 +173,7 @@ def recent(
             return
         view.out.print(_messages(view, found))
 
-    _run(work, as_json, owner, home, config)
+    _run(open_reading, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -187,33 +199,11 @@ def show(
         document = {"message": asdict(episode), "exchange": list(map(asdict, others)), "facts": list(map(asdict, came))}
         lines = [f"{name}: {value}" for name, value in _described(view, episode).items() if value]
         lines += ["", episode.text]
-        lines += ["", *(f"{one.id} {memory_text.speaker(one)}: {one.text}" for one in others)] if others else []
+        lines += ["", *(f"{one.id} {view.words.speaker(one)}: {one.text}" for one in others)] if others else []
         lines += [f"fact from it: {fact.key}: {fact.value}" for fact in came]
         view.tell(document, "\n".join(lines))
 
-    _run(work, as_json, owner, home, config)
-
-
-@memory.command(name="search")
-def search_memory(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: LimitOption = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
-    as_json: JsonOption = False,
-    owner: OwnerOption = None,
-    home: HomeOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Search everything that was said; the same as `goat search`."""
-
-    async def work(view: View) -> None:
-        recall = await view.app.memory.search(view.owner, query, view.app.backends.clock.now(), limit)
-        if view.as_json:
-            print_json(view.out, recall)
-        else:
-            print_results(view.out, view.app, recall, explain)
-
-    _run(work, as_json, owner, home, config)
+    _run(open_reading, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -224,9 +214,9 @@ def digest(
 
     async def work(view: View) -> None:
         found = await view.app.overview.digest(view.owner)
-        view.tell(asdict(found), memory_text.digest(found, view.app.backends.clock.zone()))
+        view.tell(asdict(found), view.words.digest(found))
 
-    _run(work, as_json, owner, home, config)
+    _run(open_reading, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -253,7 +243,7 @@ def forget(
             raise MessageRefused(
                 "Nothing in memory matches that. `goat memory search` finds messages by their meaning."
             )
-        shown = memory_text.plan(found, view.app.backends.clock.zone())
+        shown = view.words.plan(found)
         if not yes:
             _, err = consoles()
             err.print(shown, markup=False, highlight=False, soft_wrap=True)
@@ -261,9 +251,9 @@ def forget(
         await view.app.settled()
         done = await view.app.forgetter.forget(found)
         document = {"forgotten": [e.id for e in found.episodes], "values": done.values, "finished": not done.unfinished}
-        view.tell(document, memory_text.forgot(done))
+        view.tell(document, view.words.forgot(done))
 
-    _run(work, as_json, owner, home, config)
+    _run(open_to_change, work, as_json, owner, home, config)
 
 
 @memory.command()
@@ -277,23 +267,27 @@ def undo(
 
     async def work(view: View) -> None:
         undone = await view.app.undo.last(view.owner)
-        view.tell({"undone": asdict(undone) if undone else None}, memory_text.undone(undone))
+        view.tell({"undone": asdict(undone) if undone else None}, view.words.undone(undone))
 
-    _run(work, as_json, owner, home, config)
+    _run(open_to_change, work, as_json, owner, home, config)
+
+
+memory.command(name="search")(search)
 
 
 def _run(
+    opened: Callable[[Settings, Path, Callable[[Notice], None]], AbstractAsyncContextManager[App]],
     work: Callable[[View], Awaitable[None]],
     as_json: bool,
     owner: str | None,
-    home: Any,
-    config: Any,
+    home: Path | None,
+    config: Path | None,
 ) -> None:
     loaded = read_settings(home, config)
     out, err = consoles()
 
     async def run() -> None:
-        async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+        async with opened(loaded.settings, loaded.home, notices_to(err)) as app:
             await work(View(app, owner or loaded.settings.admin, out, as_json))
 
     run_to_end(run())
@@ -308,8 +302,8 @@ async def _planned(view: View, what: list[str], words: bool) -> Plan:
 def _messages(view: View, episodes: list[Episode]) -> Table:
     table = Table("number", "at", "chat", "who", "message")
     for episode in episodes:
-        cells = (str(episode.id), view.stamp(episode.at), episode.chat, memory_text.speaker(episode))
-        table.add_row(*map(Text, (*cells, memory_text.excerpt(episode.text, 200))))
+        cells = (str(episode.id), view.stamp(episode.at), episode.chat, view.words.speaker(episode))
+        table.add_row(*map(Text, (*cells, excerpt(episode.text, 200))))
     return table
 
 
@@ -318,7 +312,7 @@ def _described(view: View, episode: Episode) -> dict[str, str]:
         "number": str(episode.id),
         "at": view.stamp(episode.at),
         "chat": episode.chat,
-        "who": memory_text.speaker(episode),
+        "who": view.words.speaker(episode),
         "source": episode.source,
         "topic": episode.topic_id,
         "tags": ", ".join(episode.tags),

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from goat.app import greet_model, open_app
+from goat.app import greet_model, open_reading
 from goat.cli.running import run_to_end
 from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, notices_to, read_settings
 from goat.errors import SettingsError
@@ -181,7 +181,7 @@ def usage(
 
 async def _usage(loaded: Loaded, days: int, owner: str | None, as_json: bool) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+    async with open_reading(loaded.settings, loaded.home, notices_to(err)) as app:
         clock = app.backends.clock
         today = clock.now().astimezone(clock.zone()).date()
         rows = await app.backends.usage.days(today - timedelta(days=days - 1), today, owner)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from goat.records.turns import Notice
 from goat.settings import Loaded, load
+from goat.tools.redact import Redactor
 
 OwnerOption = Annotated[
     str | None, typer.Option("--owner", help="Whose memory it is; the admin's by default.", metavar="NAME")
@@ -31,9 +32,20 @@ def consoles() -> tuple[Console, Console]:
     return Console(), Console(stderr=True)
 
 
+_secrets: set[str] = set()
+"""Every secret that this process has read, for the report of a crash."""
+
+
 def read_settings(home: Path | None, config: Path | None) -> Loaded:
     """The settings of this call. Raises `SettingsError`."""
-    return load({"home": home}, environ=os.environ, cwd=Path.cwd(), config=config)
+    loaded = load({"home": home}, environ=os.environ, cwd=Path.cwd(), config=config)
+    _secrets.update(loaded.settings.secrets())
+    return loaded
+
+
+def without_secrets(text: str) -> str:
+    """A text without the secrets of the settings that this process has read."""
+    return Redactor(_secrets)(text)
 
 
 def notices_to(err: Console) -> Callable[[Notice], None]:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from goat import __version__
-from goat.app import App, open_app
+from goat.app import App, open_app, open_reading
 from goat.cli.running import run_to_end
 from goat.cli.session import (
     ConfigOption,
@@ -37,7 +37,7 @@ def status(
 
 async def _status(loaded: Loaded, owner: str, as_json: bool) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+    async with open_reading(loaded.settings, loaded.home, notices_to(err)) as app:
         lines = await _facts(app, loaded, owner)
     if as_json:
         out.file.write(json.dumps(lines, ensure_ascii=False, indent=2) + "\n")

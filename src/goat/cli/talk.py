@@ -36,6 +36,7 @@ async def _chat(loaded: Loaded, owner: str | None) -> bool:
         terminal = Terminal(app, owner or loaded.settings.admin, out, err)
         await terminal.show_undelivered()
         if not interactive:
+            await app.acting.outfit.started()
             return await terminal.converse(piped_lines())
         out.print(await _greeting(app, owner or loaded.settings.admin), style="dim", highlight=False)
         out.print()
@@ -68,4 +69,5 @@ async def _ask(loaded: Loaded, owner: str | None, chat_name: str, text: str) -> 
         terminal = Terminal(app, owner or loaded.settings.admin, out, err, chat_name)
         if at_keyboard() and err.is_terminal:
             terminal.can_ask(typed_answer)
+        await app.acting.outfit.started()
         await terminal.turn(text)

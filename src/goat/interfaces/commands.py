@@ -3,100 +3,165 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from goat.app import App
 from goat.errors import MessageRefused
-from goat.interfaces import memory_text
+from goat.interfaces.memory_text import MemoryText, excerpt
+from goat.interfaces.money import spent
+from goat.interfaces.texts import ENGLISH, Texts, texts_for
 from goat.memory.forget import Plan
 from goat.records.turns import TurnResult
+from goat.settings import fallbacks_of, provider_of
 
 YES: Final = "yes"
 NO: Final = frozenset({"no", "nein", "nu", "non", "cancel", "stop"})
+DEFAULT: Final = "default"
+"""What returns to the configured identity."""
+
+USAGE_DAYS: Final = 30
 COMMAND_WORD: Final = re.compile("/[a-z]+")
 """What looks like a command; a path such as /etc/hosts does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: its usage, what it is for, and what it does with the words behind it."""
+@dataclass(slots=True)
+class Talk:
+    """What a conversation remembers between its commands: the turn that `/why` explains, and what `/forget` showed."""
 
-    usage: str
-    about: str
-    run: Callable[[str], Awaitable[str]]
+    last: TurnResult | None = None
+    plan: Plan | None = None
 
 
 class ChatCommands:
-    """The commands of one owner in one conversation. `last` is the turn that `/why` explains."""
+    """The commands of one owner in one conversation, answered in the language of `say`.
 
-    def __init__(self, app: App, owner: str) -> None:
+    `table` maps each name, without its slash, to what it does with the words behind it. The catalogue holds under
+    `usage` how a command is written where more than its name is needed, and under `about` what it is for.
+    """
+
+    def __init__(self, app: App, owner: str, chat: str, say: Texts | None = None, talk: Talk | None = None) -> None:
         self._app = app
         self._owner = owner
-        self._zone = app.backends.clock.zone()
-        self._plan: Plan | None = None
-        self.last: TurnResult | None = None
-        self.table = {
-            "/facts": Command("/facts", "the facts about you, and what they were before", self._facts),
-            "/topics": Command("/topics", "what we talked about", self._topics),
-            "/digest": Command("/digest", "everything I know about you, at a glance", self._digest),
-            "/why": Command("/why", "what was recalled for my last answer, with scores", self._why),
-            "/forget": Command("/forget NUMBER or WORDS", "shows what would go; /forget yes does it", self._forget),
-            "/undo": Command("/undo", "takes back the last change of a fact or of the identity", self._undo),
-            "/help": Command("/help", "these commands", self._help),
+        self._chat = chat
+        self._say = say or texts_for(ENGLISH)
+        self._words = MemoryText(self._say, app.backends.clock.zone())
+        self.talk = talk or Talk()
+        self.table: dict[str, Callable[[str], Awaitable[str]]] = {
+            "new": self._new,
+            "memory": self._memory,
+            "facts": self._facts,
+            "topics": self._topics,
+            "why": self._why,
+            "forget": self._forget,
+            "undo": self._undo,
+            "identity": self._identity,
+            "model": self._model,
+            "usage": self._usage,
+            "help": self._help,
         }
 
     async def answer(self, text: str) -> str | None:
         """What a command has to say; None for a text that is no command. Raises `BackendUnavailable`."""
         name, _, rest = text.strip().partition(" ")
-        command = self.table.get(name.lower())
-        if command is None:
-            return f"There is no command {name}. /help shows all." if COMMAND_WORD.fullmatch(name) else None
+        if not name.startswith("/"):
+            return None
+        if name[1:].lower() in self.table:
+            return await self.run(name[1:].lower(), rest)
+        return self._say("commands.unknown", name=name) if COMMAND_WORD.fullmatch(name) else None
+
+    async def run(self, name: str, rest: str) -> str:
+        """What the command of the table with this name has to say. Raises `BackendUnavailable`."""
         try:
-            return await command.run(rest.strip())
+            return await self.table[name](rest.strip())
         except MessageRefused as refusal:
             return str(refusal)
 
+    async def _new(self, _rest: str) -> str:
+        await self._app.memory.begin_anew(self._owner, self._chat)
+        self.talk.last = self.talk.plan = None
+        return self._say("commands.new")
+
     async def _facts(self, _rest: str) -> str:
-        return memory_text.facts(await self._app.overview.facts(self._owner), self._zone)
+        return self._words.facts(await self._app.overview.facts(self._owner))
 
     async def _topics(self, _rest: str) -> str:
-        return memory_text.topics(await self._app.overview.topics(self._owner), self._zone)
+        return self._words.topics(await self._app.overview.topics(self._owner))
 
-    async def _digest(self, _rest: str) -> str:
-        return memory_text.digest(await self._app.overview.digest(self._owner), self._zone)
+    async def _memory(self, _rest: str) -> str:
+        return self._words.digest(await self._app.overview.digest(self._owner))
 
     async def _why(self, _rest: str) -> str:
-        return memory_text.why(self.last, self._zone)
+        return self._words.why(self.talk.last)
 
     async def _undo(self, _rest: str) -> str:
-        return memory_text.undone(await self._app.undo.last(self._owner))
+        return self._words.undone(await self._app.undo.last(self._owner))
+
+    async def _identity(self, rest: str) -> str:
+        identity = self._app.identity
+        if not rest:
+            return self._say("commands.identity", text=await identity.read(self._owner))
+        text = "" if rest.lower() == DEFAULT else rest
+        await identity.set(self._owner, text, self._app.backends.clock.now())
+        return self._say("commands.identity_set", text=excerpt(await identity.read(self._owner), 400))
+
+    async def _model(self, _rest: str) -> str:
+        settings = self._app.settings
+        endpoint = provider_of(settings)
+        if endpoint is None:
+            return self._say("commands.no_model")
+        behind = ", ".join(one.title for one in fallbacks_of(settings)) or self._say("memory.nothing")
+        return self._say("commands.model", model=endpoint.title, fallbacks=behind)
+
+    async def _usage(self, _rest: str) -> str:
+        clock = self._app.backends.clock
+        today = clock.now().astimezone(clock.zone()).date()
+        rows = await self._app.backends.usage.days(today - timedelta(days=USAGE_DAYS - 1), today, self._owner)
+        if not rows:
+            return self._say("commands.no_usage", days=USAGE_DAYS)
+        models = sorted({f"{row.provider}/{row.model}" for row in rows})
+        lines = [self._say("commands.usage_today", spent=spent(self._say, [row for row in rows if row.day == today]))]
+        lines.append(self._say("commands.usage_days", days=USAGE_DAYS, spent=spent(self._say, rows)))
+        if len(models) > 1:
+            of = {name: [row for row in rows if f"{row.provider}/{row.model}" == name] for name in models}
+            lines += [f"  {name}: {spent(self._say, used)}" for name, used in of.items()]
+        return "\n".join(lines)
 
     async def _help(self, _rest: str) -> str:
-        lines = [f"{command.usage}  {command.about}" for command in self.table.values()]
-        return "\n".join([*lines, "/quit  leaves, and so does Ctrl-D"])
+        return "\n".join([*help_lines(self._say, self.table), self._say("commands.quit")])
 
     async def _forget(self, rest: str) -> str:
-        plan, self._plan = self._plan, None
+        plan, self.talk.plan = self.talk.plan, None
         if rest.lower() == YES:
             return await self._forget_now(plan)
         if rest.lower() in NO:
-            return "Nothing is forgotten."
+            return self._say("commands.forget_nothing")
         if not rest:
-            return "What? Write /forget and the number of a message (see /why and `goat memory recent`) or its words."
+            return self._say("commands.forget_what")
         forgetter = self._app.forgetter
         plan = await (
             forgetter.by_ids(self._owner, [int(rest)]) if rest.isdecimal() else forgetter.by_text(self._owner, rest)
         )
         if not plan:
-            return "Nothing in memory matches that."
-        self._plan = plan
-        return f"{memory_text.plan(plan, self._zone)}\n\nThis would be gone for good. Write /forget yes to do it."
+            return self._say("commands.forget_no_match")
+        self.talk.plan = plan
+        return f"{self._words.plan(plan)}\n\n{self._say('commands.forget_sure')}"
 
     async def _forget_now(self, plan: Plan | None) -> str:
         if plan is None:
-            return "First write /forget and what; then /forget yes."
+            return self._say("commands.forget_first")
         await self._app.settled()
-        self.last = None
-        return memory_text.forgot(await self._app.forgetter.forget(plan))
+        self.talk.last = None
+        return self._words.forgot(await self._app.forgetter.forget(plan))
+
+
+def help_lines(say: Texts, names: Iterable[str]) -> list[str]:
+    """A line for each command: how it is written and what it is for."""
+    return [f"{usage(say, name)}  {say(f'about.{name}')}" for name in names]
+
+
+def usage(say: Texts, name: str) -> str:
+    """How a command is written."""
+    return f"/{name} {say(f'usage.{name}')}" if say.has(f"usage.{name}") else f"/{name}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
+from goat.interfaces.texts import Texts
 from goat.memory.forget import Forgot, Plan
 from goat.memory.overview import Digest, FactStory, Topic
 from goat.memory.undo import IDENTITY, Undone
@@ -31,122 +32,136 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-def speaker(episode: Episode) -> str:
-    """Who said it."""
-    return episode.speaker or ("you" if episode.role is Role.USER else "GOAT")
+class MemoryText:
+    """Tells what memory holds, in the language of `say` and with the times of `zone`."""
 
+    def __init__(self, say: Texts, zone: tzinfo) -> None:
+        self._say = say
+        self._zone = zone
 
-def facts(stories: Sequence[FactStory], zone: tzinfo) -> str:
-    """The facts with what they were before."""
-    if not stories:
-        return "No facts are kept. What was said is found by `goat search` all the same."
-    return "\n".join(line for story in stories for line in _story(story, zone))
+    def speaker(self, episode: Episode) -> str:
+        """Who said it."""
+        return episode.speaker or (self._say("memory.you") if episode.role is Role.USER else "GOAT")
 
+    def facts(self, stories: Sequence[FactStory]) -> str:
+        """The facts with what they were before."""
+        if not stories:
+            return self._say("memory.no_facts")
+        return "\n".join(line for story in stories for line in self._story(story))
 
-def topics(found: Sequence[Topic], zone: tzinfo) -> str:
-    """The newest topics."""
-    if not found:
-        return "No topics yet."
-    lines = [
-        f"{stamp(t.first, zone)} to {stamp(t.last, zone)}, {t.messages} messages in {t.chat}: {excerpt(t.opening)}"
-        for t in found[:SHOWN]
-    ]
-    return "\n".join([*lines, *_more(len(found))])
+    def topics(self, found: Sequence[Topic]) -> str:
+        """The newest topics."""
+        if not found:
+            return self._say("memory.no_topics")
+        lines = [
+            self._say(
+                "memory.topic",
+                first=self._at(topic.first),
+                last=self._at(topic.last),
+                messages=self._say("memory.messages", n=topic.messages),
+                chat=topic.chat,
+                opening=excerpt(topic.opening),
+            )
+            for topic in found[:SHOWN]
+        ]
+        return "\n".join([*lines, *self._more(len(found))])
 
+    def plan(self, found: Plan) -> str:
+        """What would be forgotten."""
+        say = self._say
+        lines = [say("memory.messages", n=len(found.episodes)) + ":"] if found.episodes else []
+        lines += [self._episode(episode) for episode in found.meant]
+        lines += [say("memory.quoting", message=self._episode(episode)) for episode in found.quoting]
+        if found.values.facts:
+            lines.append(say("memory.plan_facts", n=len(found.values.facts)))
+            lines += [f"  {fact.key}: {excerpt(fact.value)}" for fact in found.values.facts]
+        if found.values.identities:
+            lines.append(say("memory.plan_identities", n=len(found.values.identities)))
+            lines += [f"  {excerpt(text.text)}" for text in found.values.identities]
+        return "\n".join(lines)
 
-def plan(found: Plan, zone: tzinfo) -> str:
-    """What would be forgotten."""
-    lines = [f"{_count(len(found.episodes), 'message')}:"] if found.episodes else []
-    lines += [_episode(episode, zone) for episode in found.meant]
-    lines += [f"{_episode(episode, zone)} (quotes it)" for episode in found.quoting]
-    if found.values.facts:
-        lines.append(f"{_count(len(found.values.facts), 'value')} of facts, those of the past included:")
-        lines += [f"  {fact.key}: {excerpt(fact.value)}" for fact in found.values.facts]
-    if found.values.identities:
-        lines.append(f"{_count(len(found.values.identities), 'identity text')}:")
-        lines += [f"  {excerpt(text.text)}" for text in found.values.identities]
-    return "\n".join(lines)
+    def forgot(self, done: Forgot) -> str:
+        """What was forgotten."""
+        messages = self._say("memory.messages", n=done.episodes)
+        told = self._say("memory.forgot", messages=messages, values=self._say("memory.values", n=done.values))
+        if done.unfinished is None:
+            return f"{told} {self._say('memory.nowhere')}"
+        return f"{told} {self._say('memory.unfinished', reason=done.unfinished.reason)}"
 
+    def undone(self, what: Undone | None) -> str:
+        """What an undo did."""
+        if what is None:
+            return self._say("memory.no_undo")
+        name = self._say("memory.the_identity") if what.key == IDENTITY else what.key
+        nothing = self._say("memory.configured_text" if what.key == IDENTITY else "memory.nothing")
+        return self._say("memory.undone", name=name, back=_quoted(what.back, nothing), went=_quoted(what.went, nothing))
 
-def forgot(done: Forgot) -> str:
-    """What was forgotten."""
-    told = (
-        f"Forgotten for good: {_count(done.episodes, 'message')}, {_count(done.values, 'value')} of facts and identity."
-    )
-    if done.unfinished is None:
-        return f"{told} No file of the data folder holds any of it; exports and backups that you made do."
-    return f"{told} Not finished ({done.unfinished.reason}); the next start finishes it."
+    def why(self, result: TurnResult | None) -> str:
+        """What was recalled for the last answer, from where, with its scores."""
+        if result is None or result.record is None:
+            return self._say("memory.no_answer")
+        record = result.record
+        served = {"reflex": "memory.by_reflex", "held": "memory.by_held"}.get(record.served_by)
+        head = self._say(
+            "memory.why",
+            state=record.state,
+            used=len(result.recalled),
+            found=record.results_found,
+            how=self._say(served) if served else record.served_by,
+        )
+        lost = [self._say("memory.searched_without", lost=", ".join(record.lost))] if record.lost else []
+        return "\n".join([head, *lost, *(self._recalled(one) for one in result.recalled)])
 
+    def digest(self, what: Digest) -> str:
+        """Everything at a glance."""
+        say = self._say
+        parts = [say("memory.digest", owner=what.owner), "", say("memory.count", n=what.messages)]
+        if what.speakers:
+            parts.append(say("memory.by_speaker", counts=self._counts(what.speakers)))
+            parts.append(say("memory.by_source", counts=self._counts(what.sources)))
+        current = [text.text for text in what.identities if text.until is None]
+        identity = excerpt(current[0], 400) if current else say("memory.configured_text")
+        parts += ["", say("memory.identity", text=identity)]
+        parts += ["", say("memory.facts", n=len(what.facts)), self.facts(what.facts)]
+        parts += ["", say("memory.conversations", n=len(what.conversations))]
+        parts += [
+            say(
+                "memory.conversation",
+                chat=one.chat,
+                messages=say("memory.messages", n=one.messages),
+                first=self._at(one.first),
+                last=self._at(one.last),
+            )
+            for one in what.conversations[:SHOWN]
+        ]
+        parts += self._more(len(what.conversations))
+        return "\n".join([*parts, "", say("memory.topics", n=len(what.topics)), self.topics(what.topics)])
 
-def undone(what: Undone | None) -> str:
-    """What an undo did."""
-    if what is None:
-        return "There is no change of a fact or of the identity to undo. What was forgotten cannot be brought back."
-    name = "the identity" if what.key == IDENTITY else what.key
-    nothing = "the configured text" if what.key == IDENTITY else "nothing"
-    return f"Undone: {name} is {_quoted(what.back, nothing)} again; it was {_quoted(what.went, nothing)}."
+    def _at(self, at: datetime) -> str:
+        return stamp(at, self._zone)
 
+    def _counts(self, counts: Sequence[tuple[str, int]]) -> str:
+        return ", ".join(f"{name} {self._say.number(count)}" for name, count in counts[:SHOWN])
 
-def why(result: TurnResult | None, zone: tzinfo) -> str:
-    """What was recalled for the last answer, from where, with its scores."""
-    if result is None or result.record is None:
-        return "Nothing was answered yet in this conversation."
-    record = result.record
-    served = {"reflex": "searched for this message", "held": "held from the search after the last answer"}
-    how = served.get(record.served_by, record.served_by)
-    head = f"Thread: {record.state}. Recalled: {len(result.recalled)} of {record.results_found} found, {how}."
-    lost = [f"Searched without: {', '.join(record.lost)}."] if record.lost else []
-    return "\n".join([head, *lost, *(_recalled(one, zone) for one in result.recalled)])
+    def _story(self, story: FactStory) -> Iterable[str]:
+        number = story.fact.source_episode
+        source = "" if number is None else self._say("memory.from_message", number=str(number))
+        since = self._say("memory.since", at=self._at(story.fact.since))
+        yield f"{story.fact.key}: {story.fact.value} ({since}{source})"
+        for old in story.before:
+            until = self._say("memory.until", at=self._at(old.until)) if old.until else ""
+            yield f"    {self._say('memory.before')}: {old.value} ({self._at(old.since)}{until})"
 
+    def _episode(self, episode: Episode) -> str:
+        return f"  {episode.id}  {self._at(episode.at)}  {self.speaker(episode)}: {excerpt(episode.text)}"
 
-def digest(what: Digest, zone: tzinfo) -> str:
-    """Everything at a glance."""
-    parts = [f"What GOAT knows about {what.owner}", "", f"Messages: {what.messages:,}"]
-    if what.speakers:
-        parts.append("By speaker: " + ", ".join(f"{name} {count:,}" for name, count in what.speakers[:SHOWN]))
-        parts.append("By source: " + ", ".join(f"{name} {count:,}" for name, count in what.sources[:SHOWN]))
-    current = [text.text for text in what.identities if text.until is None]
-    parts += ["", "Identity: " + (excerpt(current[0], 400) if current else "the configured text")]
-    parts += ["", f"Facts ({len(what.facts)})", facts(what.facts, zone)]
-    parts += ["", f"Conversations ({len(what.conversations)})"]
-    parts += [
-        f"{one.chat}: {one.messages:,} messages, {stamp(one.first, zone)} to {stamp(one.last, zone)}"
-        for one in what.conversations[:SHOWN]
-    ]
-    parts += _more(len(what.conversations))
-    return "\n".join([*parts, "", f"Topics ({len(what.topics)})", topics(what.topics, zone)])
+    def _recalled(self, result: Recalled) -> str:
+        parts = "  ".join(f"{name} {value:.2f}" for name, value in result.parts.items() if value)
+        score = self._say("memory.score", by=", ".join(result.mechanisms), score=f"{result.score:.2f}", parts=parts)
+        return f"{result.relevance:4.0%} {self._episode(result.episode)}\n       {score}"
 
-
-def _story(story: FactStory, zone: tzinfo) -> Iterable[str]:
-    yield f"{story.fact.key}: {story.fact.value} (since {stamp(story.fact.since, zone)}{_from(story)})"
-    for old in story.before:
-        until = f" to {stamp(old.until, zone)}" if old.until else ""
-        yield f"    before: {old.value} ({stamp(old.since, zone)}{until})"
-
-
-def _from(story: FactStory) -> str:
-    number = story.fact.source_episode
-    return "" if number is None else f", from message {number}"
-
-
-def _episode(episode: Episode, zone: tzinfo) -> str:
-    return f"  {episode.id}  {stamp(episode.at, zone)}  {speaker(episode)}: {excerpt(episode.text)}"
-
-
-def _recalled(result: Recalled, zone: tzinfo) -> str:
-    parts = "  ".join(f"{name} {value:.2f}" for name, value in result.parts.items() if value)
-    by = ", ".join(result.mechanisms)
-    return (
-        f"{result.relevance:4.0%} {_episode(result.episode, zone)}\n       by {by}; score {result.score:.2f} = {parts}"
-    )
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _more(count: int) -> list[str]:
-    return [f"… and {count - SHOWN} more"] if count > SHOWN else []
+    def _more(self, count: int) -> list[str]:
+        return [self._say("memory.more", n=count - SHOWN)] if count > SHOWN else []
 
 
 def _quoted(value: str | None, nothing: str) -> str:

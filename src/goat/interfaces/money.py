@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from goat.interfaces.texts import Texts
 from goat.records.turns import TurnRecord
-from goat.records.usage import Usage, dollars
+from goat.records.usage import Usage, UsageDay, dollars
 
 UNKNOWN = "cost unknown"
 
@@ -26,3 +29,17 @@ def cost(usage: Usage) -> str:
     if usage.cost_usd is None:
         return UNKNOWN
     return f"{'about ' if usage.estimated else ''}{dollars(usage.cost_usd)}"
+
+
+def spent(say: Texts, rows: Sequence[UsageDay]) -> str:
+    """What the calls of some days used and cost together; with a mark where the cost of some is not known."""
+    known, unpriced = sum(row.cost_usd for row in rows), sum(row.unpriced for row in rows)
+    priced = sum(row.calls for row in rows) > unpriced or not rows
+    amount = f"{dollars(known)}{' + ?' if unpriced else ''}" if priced else "?"
+    return say(
+        "commands.spent",
+        calls=say("commands.calls", n=sum(row.calls for row in rows)),
+        prompt=sum(row.prompt_tokens for row in rows),
+        answer=sum(row.completion_tokens for row in rows),
+        cost=amount,
+    )

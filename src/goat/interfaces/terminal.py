@@ -46,7 +46,7 @@ class Terminal:
         self._chat = chat
         self._out = out
         self._err = err
-        self._commands = ChatCommands(app, owner)
+        self._commands = ChatCommands(app, owner, chat)
         self._reply: _Reply | None = None
 
     def can_ask(self, read: Callable[[str], Awaitable[str]]) -> Callable[[], None]:
@@ -120,7 +120,7 @@ class Terminal:
     async def _answer(self, text: str) -> None:
         told = await self._commands.answer(text)
         if told is None:
-            self._commands.last = await self.turn(text)
+            self._commands.talk.last = await self.turn(text)
         else:
             self._out.print(shown(self._out, told), markup=False, highlight=False, soft_wrap=True)
 

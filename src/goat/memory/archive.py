@@ -15,6 +15,7 @@ from datetime import tzinfo
 from goat.background import Background
 from goat.errors import BackendUnavailable
 from goat.failpoints import reach
+from goat.memory.enrich import Enricher
 from goat.ports.models import Embedder
 from goat.ports.run import Observer
 from goat.ports.stores import Embeddings, Journal, LexicalIndex, VectorIndex
@@ -88,6 +89,7 @@ class Archive:
         embedder: Embedder,
         background: Background,
         observer: Observer,
+        enricher: Enricher,
         zone: tzinfo,
     ) -> None:
         self._journal = journal
@@ -97,6 +99,7 @@ class Archive:
         self._embedder = embedder
         self._background = background
         self._observer = observer
+        self._enricher = enricher
         self._zone = zone
         self._following = asyncio.Lock()
         self._embedding: asyncio.Task[None] | None = None
@@ -156,7 +159,7 @@ class Archive:
         await self._spare("the word index", self.follow_words())
 
     def follow_meaning(self) -> None:
-        """Embed what has no vector yet, in the background; one task does it, however often it is asked."""
+        """Enrich and embed what was written without, in the background; one task does it, however often it is asked."""
         self._behind = True
         if self._embedding is None or self._embedding.done():
             self._embedding = self._background.start("embed", self._follow_meaning())
@@ -170,7 +173,13 @@ class Archive:
     async def _follow_meaning(self) -> None:
         while self._behind:
             self._behind = False
+            await self._spare("enrichment", self.enrich())
             await self._spare("the meaning index", self.embed())
+
+    async def enrich(self) -> None:
+        """Note what there is to be noted about messages that were written without it. Raises `BackendUnavailable`."""
+        while owners := await self._enricher.step():
+            self._changed(owners)
 
     async def embed(self, progress: Progress = _no_progress) -> None:
         """Embed up to the journal's head and bring the vector index there. Raises `BackendUnavailable`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -70,8 +71,8 @@ class Enriching:
 
     async def _search(self, owner: str, chat: str, asked: str, thread: Activation, written: Written) -> Sequence[Held]:
         """What is relevant to the thread's query now; the written episode first where nothing ranks it."""
-        vector = (await self._memory.embed(asked)).value
-        query = self._memory.query(owner, asked, self._clock.now(), vector)
+        vector, entities = await asyncio.gather(self._memory.embed(asked), self._memory.entities(asked))
+        query = self._memory.query(owner, asked, self._clock.now(), vector.value, entities.value)
         query = replace(query, chat=chat, topic_id=thread.topic_id)
         found = await self._memory.recall(query, DRIFT)
         held = [

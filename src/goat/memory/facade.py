@@ -4,44 +4,53 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from uuid import uuid4
+
+import numpy as np
 
 from goat.errors import MessageRefused
 from goat.memory.archive import Archive
 from goat.memory.cache import Cache, cache_key
-from goat.memory.enrich import enriched
+from goat.memory.enrich import Enricher
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
 from goat.memory.layer import Layer, layer
 from goat.memory.thread_store import ThreadStore
-from goat.ports.models import Embedder
+from goat.memory.uses import UseCounts
+from goat.ports.models import Embedder, EntityExtractor
 from goat.ports.stores import Journal
-from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Role
+from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Role, Use
+from goat.records.entities import Entity
 from goat.records.memory import Activation, Fact, Held, HistoryMessage
 from goat.records.models import Reply
 from goat.records.search import EVERYWHERE, Floats, Lost, Recall, Recalled, Where
+from goat.retrieval.blend import DAY, blended
 from goat.retrieval.clean import clean
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import SEARCH, Recipe, Retriever
 from goat.retrieval.query import Query, read_query
+from goat.settings.sections import PrefetchSettings
 
 FULL_ARCHIVE = "l2_full_archive"
 """The tag of what the turn archives by itself."""
 
-RECENCY_SHARE = 0.3
-"""How much of a held result's order is its age; the rest is its relevance."""
-
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message that stands in the journal. `altered` says that characters no store can hold were replaced in it."""
+    """A message that stands in the journal. `altered` says that characters no store can hold were replaced in it.
+
+    `extra` is what its front door wants to find at the delivery of the answer; with `outside` the message holds words
+    of others.
+    """
 
     episode: Episode
     duplicate: bool
     altered: bool
+    extra: Mapping[str, str] = field(default_factory=dict)
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,10 @@ class MemoryLayers:
         threads: ThreadStore,
         retriever: Retriever,
         embedder: Embedder,
+        entities: EntityExtractor,
+        enricher: Enricher,
+        uses: UseCounts,
+        shares: PrefetchSettings,
         zone: tzinfo,
     ) -> None:
         self._journal = journal
@@ -78,40 +91,48 @@ class MemoryLayers:
         self._threads = threads
         self._retriever = retriever
         self._embedder = embedder
+        self._entities = entities
+        self._enricher = enricher
+        self._uses = uses
+        self._shares = shares
         self._zone = zone
 
-    async def receive(self, incoming: Incoming) -> Received:
-        """Commit a person's message before anything else is done with it.
+    async def receive(self, incoming: Incoming, exchange_id: str = "") -> Received:
+        """Commit a person's message before anything else is done with it; without an exchange it begins one.
 
         Raises `BackendUnavailable` when the journal cannot take it: the front door then refuses it visibly, and
         `MessageRefused` for the redelivery of a message that was forgotten.
         """
         text, altered = clean(incoming.text)
+        noted = await self._enricher.noted(text, incoming.at)
         episode = NewEpisode(
             owner=incoming.owner,
             chat=incoming.chat,
             role=Role.USER,
             text=text,
             at=incoming.at,
-            exchange_id=uuid4().hex,
+            exchange_id=exchange_id or uuid4().hex,
             speaker=incoming.speaker,
             tags=(FULL_ARCHIVE,),
             source=incoming.source,
             key=incoming.key,
             passages=split_passages(text),
-            meta=enriched(text),
+            meta=noted.meta,
+            to_enrich=not noted.complete,
         )
         (appended,) = await self.archive.append([episode])
         if appended.forgotten:
             raise MessageRefused("This message was forgotten. Send it as a new one if it is to be kept again.")
-        return Received(appended.episode, appended.duplicate, altered)
+        return Received(appended.episode, appended.duplicate, altered, incoming.extra, incoming.outside)
 
-    async def answer(self, question: Episode, topic_id: str, reply: Reply, at: datetime) -> Appended:
+    async def answer(self, received: Received, topic_id: str, reply: Reply, at: datetime) -> Appended:
         """Commit the reply, its delivery to where the question came from, and the exchange's topic, all together.
 
         Raises `BackendUnavailable`.
         """
+        question = received.episode
         text, _ = clean(reply.text)
+        noted = await self._enricher.noted(text, at)
         episode = NewEpisode(
             owner=question.owner,
             chat=question.chat,
@@ -123,21 +144,25 @@ class MemoryLayers:
             tags=(FULL_ARCHIVE,),
             source=question.source,
             passages=() if reply.quotes_only else split_passages(text),
-            meta=enriched(text),
+            meta=noted.meta,
+            to_enrich=not noted.complete,
         )
-        outgoing = NewOutgoing(question.owner, question.chat, question.source, text)
+        outgoing = NewOutgoing(question.owner, question.chat, question.source, text, received.extra)
         (appended,) = await self.archive.append([episode], [outgoing], {question.exchange_id: topic_id})
         self.archive.follow_meaning()
         return appended
 
-    async def remember_exchange(self, question: Episode, answer: Episode, evidence: str = "") -> Layer[None]:
-        """Extend L2 by an exchange that ended; `evidence` are lines on its tool calls, which only L2 holds."""
+    async def remember_exchange(self, asked: Sequence[Episode], answer: Episode, evidence: str = "") -> Layer[None]:
+        """Extend L2 by an exchange that ended: what the person said in it, and the answer.
+
+        `evidence` are lines on its tool calls, which only L2 holds.
+        """
         said = f"{evidence}\n\n{answer.text}" if evidence else answer.text
         messages = [
-            HistoryMessage(question.id, question.role, question.text, question.at),
+            *(HistoryMessage(one.id, one.role, one.text, one.at) for one in asked),
             HistoryMessage(answer.id, answer.role, said, answer.at),
         ]
-        return await layer("L2", self._history.append(question.owner, question.chat, messages), None)
+        return await layer("L2", self._history.append(answer.owner, answer.chat, messages), None)
 
     async def prompt_layers(self, owner: str, chat: str, before: int) -> PromptLayers:
         """L0, L1 and L2 at once; `before` is the episode id of the message that is being answered."""
@@ -148,6 +173,14 @@ class MemoryLayers:
         )
         lost = tuple(found.lost for found in (identity, facts, history) if found.lost)
         return PromptLayers(identity.value, tuple(facts.value), tuple(history.value), lost)
+
+    async def begin_anew(self, owner: str, chat: str) -> None:
+        """Begin a new conversation in a chat: nothing is forgotten, but the next message is the first of its thread.
+
+        Raises `BackendUnavailable`.
+        """
+        await self._history.begin_anew(owner, chat)
+        await self._threads.change(owner, chat, lambda old: Activation(archived_topics=old.archived_topics))
 
     async def thread(self, owner: str, chat: str) -> Layer[Activation]:
         """The chat's thread, an empty one where it is new or cannot be read."""
@@ -163,9 +196,21 @@ class MemoryLayers:
         """The vector of a message, None when it cannot be had."""
         return await layer("embedder", self._embedder.embed_query(text), None)
 
-    def query(self, owner: str, text: str, at: datetime, vector: Floats | None = None) -> Query:
-        """A text made ready for `recall`: its terms, the times that it names, the keys in it."""
-        return read_query(owner, text, at, self._zone, vector)
+    async def entities(self, text: str) -> Layer[tuple[Entity, ...]]:
+        """What a message names, nothing when it cannot be had."""
+        found = await layer("entities", self._entities.extract([text]), [()])
+        return Layer(found.value[0], found.lost)
+
+    def query(
+        self,
+        owner: str,
+        text: str,
+        at: datetime,
+        vector: Floats | None = None,
+        entities: Sequence[Entity] = (),
+    ) -> Query:
+        """A text made ready for `recall`: its terms, the times that it names, the keys in it, what it names."""
+        return read_query(owner, text, at, self._zone, vector, entities)
 
     async def search(self, owner: str, text: str, at: datetime, limit: int, where: Where = EVERYWHERE) -> Recall:
         """Search the owner's whole archive on demand, without a cutoff.
@@ -177,10 +222,10 @@ class MemoryLayers:
         held = self._searches.get(key, at)
         if held is not None:
             return held
-        vector = await self.embed(text)
-        query = replace(self.query(owner, text, at, vector.value), where=where)
+        vector, entities = await asyncio.gather(self.embed(text), self.entities(text))
+        query = replace(self.query(owner, text, at, vector.value, entities.value), where=where)
         found = await self.recall(query, replace(SEARCH, limit=limit))
-        if not (found.lost or vector.lost):
+        if not (found.lost or vector.lost or entities.lost):
             self._searches.put(key, found, at)
         return found
 
@@ -190,13 +235,19 @@ class MemoryLayers:
         """Search L3. Groups that were lost stand in the result."""
         return await self._retriever.run(query, recipe, least_relevance, within)
 
-    async def held(self, owner: str, held: Sequence[Held], now: datetime, window_days: float) -> Layer[list[Recalled]]:
-        """The episodes that a thread holds, ordered by relevance and age; forgotten ones are gone."""
-        found = await layer("L3", self._journal.episodes(owner, [one.episode_id for one in held]), list[Episode]())
+    async def held(self, owner: str, held: Sequence[Held], now: datetime) -> Layer[list[Recalled]]:
+        """The episodes that a thread holds, ordered by relevance, age and use; forgotten ones are gone."""
+        ids = [one.episode_id for one in held]
+        found, uses = await asyncio.gather(
+            layer("L3", self._journal.episodes(owner, ids), list[Episode]()), self._uses.of(owner, ids)
+        )
         relevance = {one.episode_id: one.relevance for one in held}
-        results = [_rescored(episode, relevance[episode.id], now, window_days) for episode in found.value]
-        results.sort(key=lambda result: -result.score)
-        return Layer(results, found.lost)
+        results = _ordered(found.value, relevance, uses.value, now, self._shares)
+        return Layer(results, found.lost or uses.lost)
+
+    def recalled(self, owner: str, results: Sequence[Recalled]) -> None:
+        """Count that these results were shown to a model for an answer."""
+        self._uses.note(owner, [result.episode.id for result in results])
 
     async def exchange(self, question: Episode) -> list[Episode]:
         """All messages of a question's exchange, oldest first. Raises `BackendUnavailable`."""
@@ -215,8 +266,22 @@ class MemoryLayers:
         }
 
 
-def _rescored(episode: Episode, relevance: float, now: datetime, window_days: float) -> Recalled:
-    age_days = max((now - episode.at).total_seconds(), 0.0) / 86400
-    recency = max(0.0, 1.0 - age_days / window_days)
-    score = (1 - RECENCY_SHARE) * relevance + RECENCY_SHARE * recency
-    return Recalled(episode, relevance, score, {"relevance": relevance, "recency": recency}, ("held",))
+def _ordered(
+    episodes: Sequence[Episode],
+    relevance: Mapping[int, float],
+    uses: Mapping[int, Use],
+    now: datetime,
+    shares: PrefetchSettings,
+) -> list[Recalled]:
+    """Held episodes by their blended score, best first; of equal ones the more relevant."""
+    parts = blended(
+        np.array([relevance[one.id] for one in episodes], dtype=np.float32),
+        np.array([(now - one.at).total_seconds() / DAY for one in episodes], dtype=np.float32),
+        np.array([uses[one.id].count if one.id in uses else 0 for one in episodes], dtype=np.float32),
+        shares,
+    )
+    results = []
+    for place, episode in enumerate(episodes):
+        shown = {name: float(values[place]) for name, values in parts.items()}
+        results.append(Recalled(episode, relevance[episode.id], sum(shown.values()), shown, ("held",)))
+    return sorted(results, key=lambda result: (-round(result.score, 4), -result.relevance))

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from goat.failpoints import reach
 from goat.memory.archive import Archive
+from goat.memory.enrich import ENRICHED
 from goat.memory.read_ahead import in_chunks
 from goat.memory.senders import Senders, Sides
 from goat.ports.edges import HistorySource
@@ -224,6 +225,7 @@ def _returning(record: HistoryRecord, owner: str) -> NewEpisode:
         passages=split_passages(record.text) if archived.indexed else (),
         meta=archived.meta,
         uid=archived.uid,
+        to_enrich=ENRICHED not in archived.meta,
     )
 
 
@@ -242,6 +244,7 @@ def _arriving(record: HistoryRecord, aim: Aim, exchange_id: str) -> NewEpisode:
         key=record.key,
         passages=split_passages(record.text) if _says_something(record) else (),
         meta=_meta(record),
+        to_enrich=True,
     )
 
 

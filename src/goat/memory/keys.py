@@ -15,6 +15,11 @@ def activation_key(owner: str, chat: str) -> str:
     return f"activation:{_part(owner)}:{_part(chat)}"
 
 
+def beginning_key(owner: str, chat: str) -> str:
+    """The number of the message after which a chat's conversation begins anew."""
+    return f"beginning:{_part(owner)}:{_part(chat)}"
+
+
 def _part(name: str) -> str:
     """A name without the separator, so that no two pairs of names share a key."""
     return quote(name, safe="")

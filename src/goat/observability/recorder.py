@@ -65,5 +65,22 @@ class Recorder:
             self._show(Notice("the turn record", f"it cannot be written: {failure.strerror}"))
 
 
+class Teller:
+    """An observer that hands notices on to `show` and writes nothing: the files belong to another process."""
+
+    def __init__(self, show: Callable[[Notice], None]) -> None:
+        self._show = show
+
+    def turn(self, record: TurnRecord) -> None:
+        """Pass over a turn."""
+
+    def prefetch(self, record: PrefetchRecord) -> None:
+        """Pass over a background search."""
+
+    def notice(self, notice: Notice) -> None:
+        """Show a notice."""
+        self._show(notice)
+
+
 def _plain(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)

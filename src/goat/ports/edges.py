@@ -2,24 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
-from goat.records.episodes import Episode, Outgoing
+from goat.records.arrivals import Admitted, Arrival, Invitation, NewArrival
+from goat.records.deliveries import Outcome, Part, Preview, Undelivered
+from goat.records.episodes import Episode, NewOutgoing, Outgoing
 from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
-from goat.records.tools import Question, Verdict
+from goat.records.tools import OfferedTool, Question, SourceState, ToolAnswer, Verdict
+
+
+class Inbox(Protocol):
+    """Deliveries that are kept before they are handled, each once. Raises `BackendUnavailable`."""
+
+    async def take(self, channel: str, arrivals: Sequence[NewArrival]) -> list[Arrival]:
+        """Commit deliveries, all or none; those whose number the channel had within the last days are passed over.
+
+        Gives the new ones in their order.
+        """
+        ...
+
+    async def waiting(self, channel: str) -> list[Arrival]:
+        """What is not done, oldest first."""
+        ...
+
+    async def begin(self, ids: Sequence[int]) -> int:
+        """Note that the handling of these begins, as one; how often that of the most tried one has begun now."""
+        ...
+
+    async def done(self, ids: Sequence[int], outcome: str) -> None:
+        """Note how they ended; their bodies are dropped. The first outcome stands, an unknown id is fine."""
+        ...
+
+
+class Admissions(Protocol):
+    """Who may use a channel, and the codes that let people in. Raises `BackendUnavailable`."""
+
+    async def everybody(self, channel: str) -> list[Admitted]:
+        """Who was let in, in that order."""
+        ...
+
+    async def admit(self, channel: str, admitted: Admitted) -> None:
+        """Let somebody in; the newer entry for a number stands."""
+        ...
+
+    async def dismiss(self, channel: str, number: int) -> bool:
+        """Take an entry away; False when there was none."""
+        ...
+
+    async def invite(self, channel: str, invitation: Invitation) -> Invitation:
+        """Keep a code; it comes back with its id."""
+        ...
+
+    async def invitations(self, channel: str, now: datetime) -> list[Invitation]:
+        """The codes that are neither used nor withdrawn and not expired by `now`, oldest first."""
+        ...
+
+    async def redeem(self, channel: str, id: int, admitted: Admitted) -> bool:
+        """Use a code up and let somebody in, both or neither; False when it was used or withdrawn before."""
+        ...
+
+    async def withdraw(self, channel: str, id: int) -> None:
+        """Make a code useless; an unknown id is fine."""
+        ...
 
 
 class Outbox(Protocol):
-    """Committed replies that wait for their channel. Raises `BackendUnavailable`."""
+    """Committed replies that wait for their channel, and how far each has come. Raises `BackendUnavailable`.
 
-    async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
-        """Replies that were not acknowledged, oldest first."""
+    An answer enters by `Journal.append`, together with its episode; everything else that is said, by `put`. They leave
+    a chat in the order in which they were committed.
+    """
+
+    async def put(self, reply: NewOutgoing) -> Outgoing:
+        """Commit a reply that carries no episode; it comes back with its id."""
         ...
 
-    async def done(self, ids: list[int]) -> None:
-        """Acknowledge delivery; an unknown id is fine."""
+    async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
+        """Replies that were not acknowledged, oldest first, with their parts by number."""
+        ...
+
+    async def waiting(self, channel: str) -> list[tuple[str, str]]:
+        """The owners and chats that have pending replies; the one whose reply has waited longest comes first."""
+        ...
+
+    async def mark(self, id: int, part: Part | None, number: int = 0) -> None:
+        """Keep where a part stands; None takes back that the part with this number was begun. Unknown ids are fine."""
+        ...
+
+    async def done(self, ids: list[int], outcome: Outcome = Outcome.DELIVERED, reason: str = "") -> None:
+        """Acknowledge the delivery, good or bad; the first outcome stands, and an unknown id is fine.
+
+        The words are deleted: what is kept is that there was a reply, and how it ended.
+        """
+        ...
+
+    async def undelivered(self, channel: str, since: datetime) -> list[Undelivered]:
+        """The replies of all owners that ended after `since` with another outcome than delivered, newest first."""
+        ...
+
+    async def preview(self, channel: str, owner: str, chat: str) -> Preview | None:
+        """The message that shows the answer of this chat while it is written."""
+        ...
+
+    async def keep_preview(self, channel: str, owner: str, chat: str, shown: Preview | None) -> None:
+        """Keep which message that is; None when there is none any more."""
+        ...
+
+    async def take_preview(self, reply: Outgoing, turn: str) -> Part | None:
+        """Make the chat's preview the first part of a reply, as one that is being sent, in one transaction.
+
+        None where there is no preview of this turn. The chat has no preview afterwards.
+        """
         ...
 
 
@@ -77,11 +172,14 @@ class Asker(Protocol):
         ...
 
     async def ask(self, question: Question) -> bool:
-        """Show the question and wait for the answer; True is a yes. It is cancelled when the question expires."""
+        """Show the question and wait for the answer; True is a yes. It is cancelled when the question expires.
+
+        Raises `BackendUnavailable` when it cannot be shown.
+        """
         ...
 
     async def settled(self, question: Question, verdict: Verdict) -> None:
-        """Show how the question ended; called after the verdict is kept, never before."""
+        """Show how the question ended, where it was shown at all; called after the verdict is kept, never before."""
         ...
 
 
@@ -102,4 +200,38 @@ class Approvals(Protocol):
 
     async def waiting(self) -> list[Question]:
         """Questions without a verdict, oldest first."""
+        ...
+
+
+class ToolSource(Protocol):
+    """A program of somebody else that offers tools. It may start late, change its tools, fail and come back."""
+
+    @property
+    def name(self) -> str:
+        """The name that the settings give it."""
+        ...
+
+    @property
+    def state(self) -> SourceState:
+        """Whether it can be called now."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not ready, in words for a person and without secrets; empty while there is no reason."""
+        ...
+
+    def offered(self) -> tuple[OfferedTool, ...]:
+        """The tools of its newest list, sorted by name; those of the list before while it is down. Never waits.
+
+        The same tuple comes back until the list changes.
+        """
+        ...
+
+    async def settled(self) -> None:
+        """Wait until it was ready once, or has failed to start once."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call one of its tools. Raises `BackendUnavailable` when there is no answer, and why."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Protocol
 
+from goat.records.entities import Entity
 from goat.records.models import ModelRequest, Reply
 from goat.records.search import Floats
 from goat.records.usage import ModelCall, UsageDay
@@ -68,6 +69,37 @@ class Embedder(Protocol):
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Floats]:
         """A unit vector for each text, in order. Raises `BackendUnavailable`."""
+        ...
+
+
+class EntityExtractor(Protocol):
+    """Finds what texts name: persons and things, places, codes."""
+
+    @property
+    def name(self) -> str:
+        """Names the extractor as it is shown."""
+        ...
+
+    async def extract(self, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
+        """The distinct entities of each text, in order. Raises `BackendUnavailable`.
+
+        It is asked for a message before that is committed, and for a query while the reply waits, so it answers within
+        milliseconds or not at all.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Reads a query and what was found for it together, and says how well each answers."""
+
+    @property
+    def name(self) -> str:
+        """Names the model as it is shown."""
+        ...
+
+    async def opinions(self, query: str, texts: Sequence[str]) -> Floats:
+        """What each text's answering adds to its score: shape (len(texts),), float32, on the scale of
+        `Recalled.score`. Zero is no opinion. Raises `BackendUnavailable`."""
         ...
 
 

@@ -19,6 +19,7 @@ from goat.records.episodes import (
     Forgotten,
     NewEpisode,
     NewOutgoing,
+    Use,
 )
 from goat.records.memory import Fact, PermanentHistory, Versioned
 from goat.records.search import (
@@ -127,6 +128,40 @@ class Forgetting(Protocol):
         """Make sure that no file of the archive holds what was deleted, then call these finished.
 
         Called when indexes and working store hold nothing of them any more.
+        """
+        ...
+
+
+class Uses(Protocol):
+    """How often each episode was recalled for an answer. A count changes no word, so no index follows it."""
+
+    async def count(self, owner: str, times: Mapping[int, int], at: datetime) -> None:
+        """Add to the counts of the owner's episodes, by id, in one transaction; unknown ids are left out.
+
+        The latest time stands. When this returns, a killed process has lost nothing of it.
+        """
+        ...
+
+    async def of(self, owner: str, ids: Sequence[int]) -> dict[int, Use]:
+        """The uses of the owner's episodes by id; those that never were used are left out."""
+        ...
+
+    async def take_in(self, owner: str, brought: Mapping[int, Use]) -> None:
+        """Take over uses that were counted elsewhere: of each the larger count and the later time stand."""
+        ...
+
+
+class Enrichment(Protocol):
+    """What is noted about episodes, for those that were written without it."""
+
+    async def waiting(self, limit: int) -> list[Episode]:
+        """The next episodes of all owners that were appended with `to_enrich` and not noted since, by id."""
+        ...
+
+    async def note(self, notes: Mapping[int, Mapping[str, str]]) -> list[int]:
+        """Add to the meta of episodes, in one transaction; they wait no more. What stands there already stays.
+
+        Returns the ids that name no episode, because it was forgotten or never was.
         """
         ...
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from goat.records.deliveries import Part
+
 
 class Role(StrEnum):
     """Who spoke, in the terms of a chat model."""
@@ -28,7 +30,8 @@ class Incoming:
     """A message as a front door hands it in.
 
     `at` is the sender's time (aware). `key` identifies the delivery within `source`: a second delivery with the same
-    key is the same message.
+    key is the same message. `extra` is what the front door wants to find at the delivery of the answer.
+    `outside` says that the text holds words of others, such as a forwarded message.
     """
 
     owner: str
@@ -38,13 +41,16 @@ class Incoming:
     speaker: str = ""
     source: str = "terminal"
     key: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NewEpisode:
     """One message to be archived. `passages` are the spans that the indexes may find it by; none keeps it unindexed.
 
-    `uid` is that of an episode that comes back from an export; a new one gets its own.
+    `uid` is that of an episode that comes back from an export; a new one gets its own. `to_enrich` says that what there
+    is to be noted about it does not stand in `meta` yet.
     """
 
     owner: str
@@ -61,6 +67,7 @@ class NewEpisode:
     passages: tuple[Span, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
     uid: str = ""
+    to_enrich: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,14 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """How often an episode was recalled for an answer, and when last."""
+
+    count: int
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveCounts:
     """How much an owner's archive holds."""
 
@@ -143,22 +158,28 @@ class ArchiveCounts:
 
 @dataclass(frozen=True, slots=True)
 class NewOutgoing:
-    """A reply to be delivered through `channel`, committed together with the episode that it carries."""
+    """A reply to be delivered through `channel`; `extra` is what the channel needs beside the text, in its words."""
 
     owner: str
     chat: str
     channel: str
     text: str
+    extra: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A committed reply that was not acknowledged by its channel yet."""
+    """A committed reply that was not acknowledged by its channel yet, and how far its parts have come.
+
+    `episode_id` is None where it carries no episode: the answer to a command, a notice.
+    """
 
     id: int
     owner: str
     chat: str
     channel: str
     text: str
-    episode_id: int
+    episode_id: int | None
     created: datetime
+    extra: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()

@@ -49,7 +49,8 @@ class ModelRequest:
 
     `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. The `history` messages behind the
     first are the conversation so far, which can be left out where the prompt is too long. With `schema`, a JSON Schema
-    object, the answer's text is a JSON document that fits it, where the endpoint can bind its answers.
+    object, the answer's text is a JSON document that fits it, where the endpoint can bind its answers. `outside` says
+    that the person's message holds words of others.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -61,6 +62,7 @@ class ModelRequest:
     exchange_id: str = ""
     history: int = 0
     schema: Mapping[str, Any] | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

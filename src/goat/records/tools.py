@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 
 class Verdict(StrEnum):
@@ -55,3 +57,28 @@ class ToolProgress:
     arguments: str
     seconds: float | None = None
     ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool of another program, as that program describes it. `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What another program gave back for a call; `ok` is False when it says that the call failed."""
+
+    text: str
+    ok: bool = True
+
+
+class SourceState(StrEnum):
+    """Whether a program that offers tools can be called."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DOWN = "down"

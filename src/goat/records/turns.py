@@ -69,7 +69,8 @@ class TurnResult:
     """A turn that ended: the reply, the episodes of the exchange, what stood in the prompt and the turn's record.
 
     `altered` says that characters which no store can hold were replaced in the person's message; `notes` are sentences
-    about the reply, to be shown below it.
+    about the reply, to be shown below it. `unfinished` says that the model had to answer before it was done with its
+    tools.
     """
 
     text: str
@@ -79,3 +80,4 @@ class TurnResult:
     record: TurnRecord | None
     altered: bool = False
     notes: tuple[str, ...] = ()
+    unfinished: bool = False

@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 from goat.records.search import Floats, Neighbourhood, Ords
 from goat.retrieval.fuse import Scores
 
+LEAST_GAP = 0.15
+"""A narrower gap between two results is none, however close the others stand."""
+
+MORE_LIKELY_THAN_NOT = 0.5
+"""What is worth this much stays, whatever gap stands above it."""
+
 
 def best_passages(near: Neighbourhood, total: Floats) -> Ords:
     """Rows of the best passage of each episode, best first; of equal scores the newer passage comes first."""
@@ -16,15 +22,46 @@ def best_passages(near: Neighbourhood, total: Floats) -> Ords:
     return order[np.sort(first)]
 
 
-def cut(near: Neighbourhood, scores: Scores, distance: NDArray[np.float64], least_relevance: float, limit: int) -> Ords:
+def cut(
+    near: Neighbourhood,
+    scores: Scores,
+    distance: NDArray[np.float64],
+    least_relevance: float,
+    limit: int,
+    significance: float,
+) -> Ords:
     """Rows of the best episodes, best first, at most `limit`: those at or above `least_relevance`, and the spared.
 
     Half of the places belong to the spared, the nearest to an asked moment first (`distance` in seconds, one per
-    candidate): better matches from other times cannot drive out what was said then.
+    candidate): better matches from other times cannot drive out what was said then. Where there is a least relevance,
+    what lies behind a significant gap goes too.
     """
     best = best_passages(near, scores.total)
-    kept = best[(scores.relevance[best] >= least_relevance) | scores.spared[best]]
+    kept = best[(scores.worth[best] >= least_relevance) | scores.spared[best]]
     spared = kept[scores.spared[kept]]
     reserved = spared[np.argsort(distance[spared], kind="stable")][: (limit + 1) // 2]
     others = kept[~np.isin(kept, reserved)][: limit - len(reserved)]
-    return kept[np.isin(kept, reserved) | np.isin(kept, others)]
+    kept = kept[np.isin(kept, reserved) | np.isin(kept, others)]
+    if not least_relevance:
+        return kept
+    return kept[before_the_gap(scores.worth[kept], significance) | scores.spared[kept]]
+
+
+def before_the_gap(worth: Floats, significance: float) -> NDArray[np.bool_]:
+    """Which results stand before the widest gap between neighbours in the order of their worth; all where it is none.
+
+    A gap is one when it lies above something that is not `MORE_LIKELY_THAN_NOT`, is no narrower than `LEAST_GAP`, and
+    `significance` times as wide as the others on the mean. With the others as the measure the rule holds for any number
+    of results: against the mean of all gaps, three results could never show one. The best result stays, and so does
+    all that stands close to it.
+    """
+    falling = -np.sort(-worth)
+    gaps = np.where(falling[1:] < MORE_LIKELY_THAN_NOT, falling[:-1] - falling[1:], 0.0)
+    everything = np.ones(len(worth), dtype=np.bool_)
+    if not gaps.any():
+        return everything
+    widest = int(np.argmax(gaps))
+    others = (falling[0] - falling[-1] - gaps[widest]) / max(len(gaps) - 1, 1)
+    if gaps[widest] < max(significance * others, LEAST_GAP):
+        return everything
+    return np.asarray(worth >= falling[widest], dtype=np.bool_)

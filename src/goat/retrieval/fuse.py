@@ -3,9 +3,9 @@
     score = [same text] + t * a * passage + b * cosine + c * mean cosine of the three passages around
           + t * d * session + e * nearness in time
           + f [the passage before is a short question] + g [is a short question]
-          + h [the one speaker named] + i [a person's words]
+          + h [the one speaker named] + i [a person's words] + k * named
 
-where t is the trust in words.
+where t is the trust in words and `named` the share of what the query names that the passage itself names.
 
 Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
 stands in and compares between queries of one embedding model.
@@ -39,7 +39,8 @@ class Evidence:
     `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
-    that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is.
+    that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is. `named` is the share (0..1, by
+    idf) of the words of the query's entities that the passage itself holds.
     """
 
     lexical: LexicalFeatures
@@ -49,17 +50,20 @@ class Evidence:
     same_text: NDArray[np.bool_]
     in_window: NDArray[np.bool_]
     nearness: Floats
+    named: Floats
     key_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts."""
+    """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts, and
+    by what in 0..1 the cutoff judges it."""
 
     total: Floats
     relevance: Floats
     spared: NDArray[np.bool_]
     parts: dict[str, Floats]
+    worth: Floats
 
 
 def named_speaker(query: str, speakers: Sequence[str]) -> str:
@@ -111,10 +115,12 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "question": weights.question * near.question.astype(np.float32),
         "speaker": weights.speaker * by_named.astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
+        "entity": weights.entity * evidence.named,
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     others = ~by_named if named else np.zeros_like(by_named)
-    return Scores(total, relevance(total, evidence, others, weights), evidence.in_window, parts)
+    relevant = relevance(total, evidence, others, weights)
+    return Scores(total, relevant, evidence.in_window, parts, relevant)
 
 
 def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights) -> Floats:

@@ -35,6 +35,7 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
     """Every group by name: the same text, exact keys, words and meaning; in the chat, the topic, the named times.
 
     What was said in a named day or hour is a group by itself, whatever its words, and so is what tells of a named day.
+    The prediction is what the thread holds already: found for the message before, it is scored for this one.
     """
 
     async def words(query: Query) -> Hits:
@@ -55,6 +56,10 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         ords = await lexical.newest(query.owner, LIST_LENGTH, query.where)
         return Hits(ords, np.ones(len(ords), dtype=np.float32))
 
+    async def prediction(query: Query) -> Hits:
+        ords = await lexical.passages_of(query.owner, query.held, query.where)
+        return Hits(ords, np.ones(len(ords), dtype=np.float32))
+
     async def telling(query: Query) -> Hits:
         return await lexical.search(query.owner, asked_days(query.windows), LIST_LENGTH, query.where)
 
@@ -73,6 +78,7 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         "words_in_topic": in_topic(words),
         "meaning_in_topic": in_topic(meaning),
         "keys": keys,
+        "prediction": prediction,
         "words_in_window": in_windows(words, pinned),
         "meaning_in_window": in_windows(meaning, pinned),
         "said_in_window": in_windows(said, narrow),

@@ -3,8 +3,9 @@
 gather      the candidate groups of the recipe, at once
 surround    grow the candidates by their neighbours
 score       lexical features, cosines, one fused score and relevance
-fetch       the best episodes from the journal
 cut         what is not relevant enough, and what is beyond the limit
+fetch       the best episodes from the journal
+rerank      their order by a model that reads query and result together, where the recipe has time for it
 """
 
 from __future__ import annotations
@@ -12,41 +13,54 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goat.errors import BackendUnavailable
-from goat.ports.stores import Journal, LexicalIndex, VectorIndex
+from goat.ports.models import Reranker
+from goat.ports.stores import Journal, LexicalIndex, Uses, VectorIndex
 from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Ords, Recall, Recalled
 from goat.retrieval import context
+from goat.retrieval.blend import published
 from goat.retrieval.cutoff import cut
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
+from goat.retrieval.rerank import reordered
 from goat.retrieval.times import TELLING, TELLS, distances, nearness
 from goat.retrieval.weights import Weights
+from goat.settings.sections import PrefetchSettings
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which groups look, and how many results are wanted."""
+    """Which groups look, how many results are wanted, by which formula, and whether there is time for the reranker."""
 
     name: str
     groups: tuple[str, ...]
     limit: int = 20
+    merge: Literal["fused", "published"] = "fused"
+    rerank: bool = False
 
 
 TIME_GROUPS = ("words_in_window", "meaning_in_window", "said_in_window", TELLING)
 EVERYWHERE_GROUPS = ("verbatim", "keys", "words", "meaning", *TIME_GROUPS)
 
-REFLEX = Recipe("reflex", EVERYWHERE_GROUPS)
-COLD = Recipe("cold", (*EVERYWHERE_GROUPS, "words_in_chat", "meaning_in_chat"))
-DRIFT = Recipe("drift", (*EVERYWHERE_GROUPS, "words_in_topic", "meaning_in_topic"))
-SEARCH = Recipe("search", EVERYWHERE_GROUPS)
+REFLEX = Recipe("reflex", (*EVERYWHERE_GROUPS, "prediction"))
+COLD = Recipe("cold", (*EVERYWHERE_GROUPS, "prediction", "words_in_chat", "meaning_in_chat"), rerank=True)
+DRIFT = Recipe("drift", (*EVERYWHERE_GROUPS, "prediction", "words_in_topic", "meaning_in_topic"), rerank=True)
+SEARCH = Recipe("search", EVERYWHERE_GROUPS, rerank=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The candidates with their surroundings, and what speaks for each."""
+
+    near: Neighbourhood
+    evidence: Evidence
 
 
 @dataclass(slots=True)
@@ -79,11 +93,25 @@ class Retriever:
     `Recall.lost`; only a fault of the program is raised.
     """
 
-    def __init__(self, journal: Journal, lexical: LexicalIndex, vectors: VectorIndex, weights: Weights) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        lexical: LexicalIndex,
+        vectors: VectorIndex,
+        reranker: Reranker,
+        uses: Uses,
+        weights: Weights,
+        gap_significance: float,
+        shares: PrefetchSettings,
+    ) -> None:
         self._journal = journal
         self._lexical = lexical
         self._vectors = vectors
+        self._reranker = reranker
+        self._uses = uses
         self._weights = weights
+        self._gap_significance = gap_significance
+        self._shares = shares
         self._groups = candidate_groups(lexical, vectors)
 
     async def run(
@@ -101,9 +129,11 @@ class Retriever:
         if len(candidates.ords):
             near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
             distance = distances(query.windows, near.at)
-            scores = await progress.stage("score", self._score(query, near, candidates, distance, progress))
-            rows = cut(near, scores, distance, least_relevance, recipe.limit)
+            scores = await progress.stage("score", self._score(query, recipe, near, candidates, progress))
+            rows = cut(near, scores, distance, least_relevance, recipe.limit, self._gap_significance)
             results = await progress.stage("fetch", self._fetch(query, near, scores, rows, candidates, progress))
+            if recipe.rerank:
+                results = await progress.stage("rerank", self._rerank(query, results, progress))
         return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
 
     async def _surround(self, query: Query, ords: Ords, progress: _Progress) -> Neighbourhood:
@@ -114,14 +144,31 @@ class Retriever:
         located = await progress.spare("episodes", self._journal.locate(query.owner, ords.tolist()), {})
         return context.alone(ords, located)
 
+    async def weigh(self, query: Query, recipe: Recipe) -> Weighed:
+        """What speaks for every candidate, for whoever wants to weigh it otherwise. Raises `BackendUnavailable` where
+        a backend is away."""
+        progress = _Progress()
+        groups = {name: self._groups[name] for name in recipe.groups}
+        candidates = await gather(query, groups, None)
+        near = await self._surround(query, candidates.ords, progress)
+        evidence = await self._evidence(query, near, candidates, progress)
+        for lost in (*candidates.lost, *progress.lost):
+            raise BackendUnavailable("Retriever", lost.what, lost.reason)
+        return Weighed(near, evidence)
+
     async def _score(
-        self,
-        query: Query,
-        near: Neighbourhood,
-        candidates: Candidates,
-        distance: NDArray[np.float64],
-        progress: _Progress,
+        self, query: Query, recipe: Recipe, near: Neighbourhood, candidates: Candidates, progress: _Progress
     ) -> Scores:
+        evidence = await self._evidence(query, near, candidates, progress)
+        if recipe.merge == "fused":
+            return fuse(query.text, near, evidence, self._weights)
+        exact = np.array(["keys" in candidates.mechanisms.get(n, ()) for n in near.ords.tolist()], dtype=np.bool_)
+        uses = await self._uses_of(query.owner, near, progress)
+        return published(near, evidence, exact, uses, query.at, self._shares)
+
+    async def _evidence(
+        self, query: Query, near: Neighbourhood, candidates: Candidates, progress: _Progress
+    ) -> Evidence:
         lexical = await progress.spare(
             "lexical features",
             self._lexical.features(query.owner, query.terms, near),
@@ -132,17 +179,32 @@ class Retriever:
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
-        evidence = Evidence(
+        return Evidence(
             lexical=lexical,
             cosines=cosines,
             around=around,
             unrelated=unrelated,
             same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
-            in_window=np.isfinite(distance) | telling,
+            in_window=np.isfinite(distances(query.windows, near.at)) | telling,
             nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
+            named=await self._named(query, near, progress),
             key_held=any("keys" in found for found in mechanisms),
         )
-        return fuse(query.text, near, evidence, self._weights)
+
+    async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
+        """The share of the query's entities that each candidate names, by idf."""
+        none = context.no_lexical_features(near)
+        if not query.names:
+            return none.held
+        work = self._lexical.features(query.owner, query.names, near)
+        return (await progress.spare("names", work, none)).held
+
+    async def _uses_of(self, owner: str, near: Neighbourhood, progress: _Progress) -> Floats:
+        """How often each candidate's episode was recalled."""
+        ids, places = np.unique(near.episode_ids, return_inverse=True)
+        uses = await progress.spare("uses", self._uses.of(owner, ids.tolist()), {})
+        counts = [uses[number].count if number in uses else 0 for number in ids.tolist()]
+        return np.array(counts, dtype=np.float32)[places]
 
     async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
         """Cosines in the shape of `near.around`, NaN where there is no passage or no vector."""
@@ -177,3 +239,8 @@ class Retriever:
             for row, episode_id in zip(rows.tolist(), ids, strict=True)
             if episode_id in by_id
         )
+
+    async def _rerank(self, query: Query, results: tuple[Recalled, ...], progress: _Progress) -> tuple[Recalled, ...]:
+        work = self._reranker.opinions(query.text, [result.episode.text for result in results])
+        opinions = await progress.spare("reranker", work, None)
+        return results if opinions is None else reordered(results, opinions)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 
+from goat.records.entities import Entity
 from goat.records.search import EVERYWHERE, Floats, Where
 from goat.retrieval.fold import fold
 from goat.retrieval.terms import analyse
@@ -22,8 +24,8 @@ class Query:
     """One question to the archive of one owner.
 
     `vector` is None when the text could not be embedded; `where` filters every result. `windows` are the times that the
-    text names, `keys` the ids, codes and numbers in it. `chat` and `topic_id` name the asking thread, for the groups
-    that look there first.
+    text names, `keys` the ids, codes and numbers in it, `names` the index terms of the entities in it. `chat` and
+    `topic_id` name the asking thread, for the groups that look there first, and `held` the episodes that it holds.
     """
 
     owner: str
@@ -36,10 +38,19 @@ class Query:
     where: Where = EVERYWHERE
     windows: tuple[Window, ...] = ()
     keys: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    held: tuple[int, ...] = ()
 
 
-def read_query(owner: str, text: str, at: datetime, zone: tzinfo, vector: Floats | None = None) -> Query:
-    """A text made ready for the pipeline; `at` is when it was written and `zone` where."""
+def read_query(
+    owner: str,
+    text: str,
+    at: datetime,
+    zone: tzinfo,
+    vector: Floats | None = None,
+    entities: Sequence[Entity] = (),
+) -> Query:
+    """A text made ready for the pipeline; `at` is when it was written and `zone` where, `entities` what it names."""
     return Query(
         owner=owner,
         text=text,
@@ -48,6 +59,7 @@ def read_query(owner: str, text: str, at: datetime, zone: tzinfo, vector: Floats
         vector=vector,
         windows=windows_of(text, at, zone),
         keys=exact_keys(text),
+        names=distinct_terms(" ".join(entity.text for entity in entities)),
     )
 
 

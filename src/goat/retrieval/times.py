@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,23 @@ def told_days(text: str, at: datetime, zone: tzinfo) -> tuple[str, ...]:
     told = find_windows(text[:CONSIDERED], at, zone, keep_future=True)
     own = _day_term(at.astimezone(zone).date())
     return tuple(term for term in _day_terms([w for w in told if w.before - w.after <= LONGEST_TOLD]) if term != own)
+
+
+def referenced_times(text: str, at: datetime, zone: tzinfo) -> tuple[str, ...]:
+    """The distinct times that a message of the time `at` speaks of, past or to come, in their order.
+
+    A day is written 2026-07-09, several days 2026-07-06/2026-07-12 (both included), and any other stretch
+    2026-07-09T14:00/2026-07-09T16:00, by the clocks of `zone` (ISO 8601).
+    """
+    named = find_windows(text[:CONSIDERED], at, zone, keep_future=True)
+    return tuple(dict.fromkeys(_as_iso(window.after, window.before) for window in named))
+
+
+def _as_iso(after: datetime, before: datetime) -> str:
+    if after.time() == before.time() == time():
+        first, last = after.date(), before.date() - timedelta(1)
+        return first.isoformat() if first == last else f"{first.isoformat()}/{last.isoformat()}"
+    return f"{after:%Y-%m-%dT%H:%M}/{before:%Y-%m-%dT%H:%M}"
 
 
 def _day_terms(windows: Sequence[Window]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ class Weights:
     question: float
     speaker: float
     human: float
+    entity: float
     background: str
     cosine_floor: float
     cosine_margin: float

@@ -25,6 +25,9 @@ PROCESS_NAMES = {
 }
 """Environment names that are read before or beside the settings."""
 
+SERVERS = "mcp"
+"""The one name whose tables are no section: there is a table for each server."""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -76,7 +79,7 @@ def sections() -> dict[str, type[Section]]:
 
 def _fields(model: type[BaseModel], section: str) -> Iterator[Key]:
     for name, field in model.model_fields.items():
-        if name not in sections() or section:
+        if section or name not in {*sections(), SERVERS}:
             yield Key(section, name, field)
 
 

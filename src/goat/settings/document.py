@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, Key, catalogue, sections
+from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, SERVERS, Key, catalogue, sections
 from goat.settings.providers import OTHER, ModelFacts, providers
+from goat.settings.section_mcp import McpServer
 
 INTRODUCTION = """\
 # Configuration
@@ -44,6 +45,7 @@ TYPE_WORDS: dict[Any, str] = {
     bool: "true or false",
     SecretStr: "secret",
     tuple[str, ...]: "list of texts",
+    dict[str, str]: "table of texts",
 }
 LIMIT_WORDS = {"gt": "above {:g}", "ge": "from {:g}", "le": "up to {:g}", "min_length": "not empty"}
 
@@ -54,7 +56,7 @@ def configuration() -> str:
     parts = [INTRODUCTION, "## Top level\n", *_table(key for key in keys if not key.section)]
     for name, model in sections().items():
         parts += ["", f"## [{name}]\n", f"{model.__doc__}\n", *_table(key for key in keys if key.section == name)]
-    parts += ["", *_providers(), "", *_environment(keys)]
+    parts += ["", *_servers(), "", *_providers(), "", *_environment(keys)]
     return "\n".join(parts) + "\n"
 
 
@@ -96,7 +98,20 @@ def _default(key: Key) -> str:
     value = key.field.default
     if value is None:
         return "calibrated" if key.section == "activation" else "not set"
-    return "empty" if value in ("", ()) else f"`{value}`"
+    return "empty" if value in ("", (), {}) else f"`{value}`"
+
+
+def _servers() -> Iterator[str]:
+    yield f"## [{SERVERS}.NAME]\n"
+    yield "One table for each MCP server whose tools GOAT may use; the name begins the names of its tools. They have no"
+    yield "names in the environment. `$NAME` or `${NAME}` in a text stands for a value of the environment or of `.env`,"
+    yield "where tokens belong; `$$` is a plain `$`. See `docs/plugins.md`.\n"
+    yield "| key | type | default | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for name, one in McpServer.model_fields.items():
+        if one.description:
+            shown = _default(Key(SERVERS, name, one))
+            yield f"| `{name}` | {_type(one)} | {shown} | {one.description} |"
 
 
 def _providers() -> Iterator[str]:

@@ -12,8 +12,10 @@ from pydantic import ValidationError
 
 from goat.errors import SettingsError, nearest
 from goat.records.turns import Notice
-from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, Key, catalogue, sections
+from goat.settings.catalogue import NOT_READ_YET, PROCESS_NAMES, SERVERS, Key, catalogue, sections
 from goat.settings.files import Files, find, home_of, read_env, read_toml
+from goat.settings.mcp_tables import read_servers
+from goat.settings.section_mcp import McpServer
 from goat.settings.sections import Settings
 
 
@@ -43,6 +45,7 @@ class _Gathered:
     places: dict[str, str] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
+    servers: dict[str, McpServer] = field(default_factory=dict)
 
     def take(self, key: Key, value: object, place: str, name: str = "") -> None:
         """Note a value from a place, which had it under a name of its own."""
@@ -90,16 +93,28 @@ def load(
     home = home_of(arguments.pop("home", None), environ, cwd)
     files, notices = find(home, cwd, config)
     gathered = _Gathered(catalogue(), notices=notices)
-    if not skip_toml:
-        _take_toml(gathered, read_toml(files.toml), files.toml)
+    tables = {} if skip_toml else read_toml(files.toml)
     assignments, unreadable = read_env(files.env)
     gathered.notices.extend(unreadable)
+    asked = _take_servers(gathered, tables.pop(SERVERS, {}), environ, assignments, files.toml)
+    _take_toml(gathered, tables, files.toml)
     _take_environment(gathered, assignments, str(files.env))
-    _report_unknown(gathered, assignments, str(files.env), prefix="")
+    _report_unknown(gathered, assignments.keys() - asked, str(files.env), prefix="")
     _take_environment(gathered, environ, "the environment")
-    _report_unknown(gathered, environ, "the environment", prefix="GOAT_")
+    _report_unknown(gathered, environ.keys() - asked, "the environment", prefix="GOAT_")
     _take_arguments(gathered, arguments)
     return Loaded(_validated(gathered), home, files, tuple(gathered.notices), gathered.sources)
+
+
+def _take_servers(
+    gathered: _Gathered, tables: object, environ: Mapping[str, str], assignments: Mapping[str, str], path: Path
+) -> set[str]:
+    """Take the MCP servers; the names of the environment that they ask for."""
+    found = read_servers(tables, environ, assignments)
+    gathered.servers = found.servers
+    for sentence in found.faults:
+        gathered.fault(sentence, str(path))
+    return found.asked
 
 
 def _take_toml(gathered: _Gathered, tables: Mapping[str, Any], path: Path) -> None:
@@ -168,7 +183,7 @@ def _take_arguments(gathered: _Gathered, arguments: Mapping[str, object]) -> Non
 
 
 def _validated(gathered: _Gathered) -> Settings:
-    tree: dict[str, Any] = {}
+    tree: dict[str, Any] = {SERVERS: gathered.servers}
     for path, value in gathered.values.items():
         section, _, name = path.rpartition(".")
         (tree.setdefault(section, {}) if section else tree)[name] = value

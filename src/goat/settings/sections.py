@@ -16,6 +16,8 @@ from pydantic import AfterValidator, Field, SecretStr
 from goat.errors import SettingsError, nearest
 from goat.settings.providers import OFFLINE, OTHER, providers
 from goat.settings.section import Names, Section
+from goat.settings.section_mcp import McpServer
+from goat.settings.section_telegram import TelegramSettings
 from goat.settings.section_tools import PluginSettings, ToolSettings
 
 Count = Annotated[int, Field(gt=0)]
@@ -231,6 +233,10 @@ class RecallSettings(Section):
         pattern=r"^[^\r\n]*$",
         description="The line above the recalled memories in the prompt.",
     )
+    entities: Literal["rules", "none"] = Field(
+        default="rules",
+        description="How the names, places and codes of a text are found: by `rules`, or not at all.",
+    )
     min_relevance: Share = Field(default=0.3, description="Results below this relevance are not shown to the model.")
 
 
@@ -339,6 +345,9 @@ class KeySettings(Section):
     telegram: Annotated[Secret, env("TELEGRAM_BOT_TOKEN", "TELEGRAM_TOKEN")] = Field(
         default=SecretStr(""), description="The token of the Telegram bot."
     )
+    telegram_webhook: Annotated[Secret, env("TELEGRAM_WEBHOOK_SECRET")] = Field(
+        default=SecretStr(""), description="What Telegram sends along with pushed messages; a webhook needs it."
+    )
 
 
 class Settings(Section):
@@ -361,5 +370,13 @@ class Settings(Section):
     turn: TurnSettings = TurnSettings()
     tools: ToolSettings = ToolSettings()
     plugins: PluginSettings = PluginSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    mcp: dict[str, McpServer] = {}
     logs: LogSettings = LogSettings()
     keys: KeySettings = KeySettings()
+
+    def secrets(self) -> Iterator[str]:
+        """Every secret that was given, for whoever must keep them out of a text."""
+        yield from (secret.get_secret_value() for _, secret in self.keys if secret)
+        for server in self.mcp.values():
+            yield from server.secrets()

@@ -114,7 +114,7 @@ class LlmServer:
             self._prompts.clear()
             self._abandoned.clear()
 
-    def wait_for(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[], bool], timeout: float = 30.0) -> bool:
         """Block until a condition over `prompts` and `abandoned` holds; False when it did not in time."""
         with self._changed:
             return self._changed.wait_for(condition, timeout)
@@ -174,10 +174,11 @@ class LlmServer:
             return self._always(prompt)
         return fails(500, f"no answer is scripted for request {prompt.number}", code="no_script")
 
-    def _gone(self, number: int) -> None:
+    def _gone(self, prompt: Prompt) -> None:
         with self._changed:
-            self._abandoned.append(number)
-            self._changed.notify_all()
+            if any(prompt is one for one in self._prompts):  # else it is of the time before `clear`
+                self._abandoned.append(prompt.number)
+                self._changed.notify_all()
 
     def _authorize(self, request: Request) -> None:
         if self._key and request.headers.get("authorization") != f"Bearer {self._key}":
@@ -202,7 +203,7 @@ class _ClientLeft(Exception):
 class _Playing(Response):
     """Plays one answer to one client."""
 
-    def __init__(self, answer: Answer, prompt: Prompt, gone: Callable[[int], None]) -> None:
+    def __init__(self, answer: Answer, prompt: Prompt, gone: Callable[[Prompt], None]) -> None:
         super().__init__()
         self._answer = answer
         self._prompt = prompt
@@ -221,7 +222,7 @@ class _Playing(Response):
                 case Said():
                     await self._send_whole(self._answer, send, leaving)
         except _ClientLeft:
-            self._gone(self._prompt.number)
+            self._gone(self._prompt)
         finally:
             leaving.cancel()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -32,10 +32,17 @@ class Outfit:
         self._workspaces = workspaces
         self._own = own_workspace
         self._groups: list[Group] = []
+        self._starting: list[Callable[[], Awaitable[None]]] = []
 
-    def add(self, group: Group) -> None:
-        """Add a source of tools; it is asked at the start of each turn."""
+    def add(self, group: Group, started: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Add a source of tools; it is asked at the start of each turn. `started` waits until its tools are there."""
         self._groups.append(group)
+        self._starting += [started] if started is not None else []
+
+    async def started(self) -> None:
+        """Wait until every source has its tools or has failed to start."""
+        for started in self._starting:
+            await started()
 
     def toolbox(self) -> Toolbox:
         """All tools of this moment."""
@@ -71,7 +78,7 @@ def acting(
 ) -> Acting:
     """The loop over a model, as the settings have it. `workspaces` is the folder that holds the owners' workspaces."""
     chosen = settings.tools
-    redact = Redactor(secret.get_secret_value() for _, secret in settings.keys)
+    redact = Redactor(settings.secrets())
     askers = Askers()
     rules = Rules(chosen.allow, chosen.ask, chosen.deny, chosen.guests)
     policy = Policy(rules, approvals, askers, clock, redact, chosen.approval_seconds)

@@ -31,8 +31,12 @@ class Equipment:
 
 @dataclass(frozen=True, slots=True)
 class LoopOutcome:
-    """How a loop ended. `evidence` are the lines for the conversation history, empty when no tool was called."""
+    """How a loop ended. `evidence` are the lines for the conversation history, empty when no tool was called.
+
+    `unfinished` says that the model had to answer because the turn's rounds or its room for tool output were used up.
+    """
 
     reply: Reply
     uses: tuple[ToolUse, ...] = ()
     evidence: str = ""
+    unfinished: bool = False

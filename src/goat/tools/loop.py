@@ -32,6 +32,9 @@ UNREADABLE = (
 )
 
 
+More = Callable[[], Awaitable[Sequence[str]]]
+
+
 class Gate(Protocol):
     """Decides which calls may run."""
 
@@ -76,13 +79,17 @@ class ToolLoop:
         request: ModelRequest,
         on_text: Callable[[str], None] | None = None,
         on_tool: Callable[[ToolProgress], None] | None = None,
+        more: More | None = None,
     ) -> LoopOutcome:
         """The model's answer; `on_text` gets it in pieces, `on_tool` each call as it begins and ends.
 
-        Raises `ModelError`.
+        `more` is asked before every call of the model for what the person has added. Raises `ModelError`.
         """
         rounds = Rounds(self._limits, self._equip(request), request, on_text, on_tool)
         while True:
+            if more is not None:
+                for text in await self._steps.run(f"hear:{rounds.round}", more):
+                    rounds.say("user", text)
             reply, calls = await self._ask(rounds, request)
             if not calls and not rounds.must_correct:
                 return rounds.outcome(reply)
@@ -131,7 +138,9 @@ class ToolLoop:
         gate, context = self._gate, rounds.context
         if prepared.refusal or gate is None or context is None:
             return prepared
-        return await self._steps.run(f"ask:{rounds.round}", lambda: gate.settle(prepared, context, rounds.outside))
+        foreign = prepared.tool is not None and prepared.tool.foreign
+        outside = rounds.outside or (rounds.described_outside and not foreign)
+        return await self._steps.run(f"ask:{rounds.round}", lambda: gate.settle(prepared, context, outside))
 
     def _effect(self, rounds: Rounds, one: Prepared) -> Callable[[], Awaitable[tuple[Done, float]]]:
         return lambda: self._run_one(rounds, one)

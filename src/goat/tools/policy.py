@@ -157,8 +157,8 @@ class Policy:
                 verdict = Verdict.YES if await asker.ask(question) else Verdict.NO
         except TimeoutError:
             verdict = Verdict.EXPIRED
-        except asyncio.CancelledError:
-            await asyncio.shield(self._approvals.close(question.id, Verdict.EXPIRED, self._clock.now()))
+        except (asyncio.CancelledError, BackendUnavailable):
+            await asyncio.shield(self._expire(asker, question))
             raise
         if self._clock.now() > question.expires_at:
             verdict = Verdict.EXPIRED
@@ -166,6 +166,11 @@ class Policy:
             verdict = Verdict.EXPIRED
         await asker.settled(question, verdict)
         return verdict
+
+    async def _expire(self, asker: Asker, question: Question) -> None:
+        """Close a question that nobody will answer any more."""
+        await self._approvals.close(question.id, Verdict.EXPIRED, self._clock.now())
+        await asker.settled(question, Verdict.EXPIRED)
 
 
 def shown(prepared: Prepared) -> str:

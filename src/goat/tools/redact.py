@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 MASK = "•••"
@@ -20,16 +21,22 @@ LOOKS_SECRET = re.compile(
 """Keys of well-known providers, Telegram bot tokens, bearer tokens and private keys."""
 
 
+def _forms(secret: str) -> Iterator[str]:
+    """The secret as it is, URL-encoded, and in Base64, wherever it begins in the encoded text."""
+    yield from (secret, quote(secret, safe=""), quote_plus(secret))
+    data = secret.encode()
+    for before, shared in ((0, 0), (1, 2), (2, 3)):
+        padded = bytes(before) + data
+        encoded = b64encode(padded[: len(padded) // 3 * 3]).decode()[shared:]
+        if len(encoded) >= SHORTEST:
+            yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
+
+
 class Redactor:
-    """Replaces the given secrets, also URL-encoded, and whatever looks like one."""
+    """Replaces the given secrets, also URL-encoded and in Base64, and whatever looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {
-            form
-            for secret in secrets
-            if len(secret) >= SHORTEST
-            for form in (secret, quote(secret, safe=""), quote_plus(secret))
-        }
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
         ordered = sorted(forms, key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
 

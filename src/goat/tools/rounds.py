@@ -24,7 +24,10 @@ GAP = "\n\n"
 
 
 class Rounds:
-    """Grows with each round. Its messages are valid at every moment: a batch enters with all of its results, or not."""
+    """Grows with each round. Its messages are valid at every moment: a batch enters with all of its results, or not.
+
+    `outside` says that the turn has read foreign text, `described_outside` that some tools are described by others.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,8 @@ class Rounds:
         self.repetition = Repetition()
         self.round = 0
         self.must_correct = False
-        self.outside = False
+        self.outside = request.outside
+        self.described_outside = any(tool.foreign for tool in self.toolbox)
         self._limits = limits
         self._room = limits.output_chars
         self._uses: list[ToolUse] = []
@@ -56,8 +60,11 @@ class Rounds:
     @property
     def last(self) -> bool:
         """Whether the model has to answer without tools now."""
-        spent = self.round >= self._limits.rounds or self._room <= 0
-        return not self.toolbox or spent or self.repetition.hopeless
+        return not self.toolbox or self._spent or self.repetition.hopeless
+
+    @property
+    def _spent(self) -> bool:
+        return self.round >= self._limits.rounds or self._room <= 0
 
     def say(self, role: str, text: str) -> None:
         """Add a message of ours, or of the model."""
@@ -116,7 +123,7 @@ class Rounds:
             shown = self._cut(one, redact(done.text), len(batch) - place)
             self._room -= len(shown)
             self.messages.append(ChatMessage("tool", shown, tool_call_id=one.call.id))
-            self.outside = self.outside or (done.ok and one.tool is not None and one.tool.outside)
+            self.outside = self.outside or (not one.refusal and one.tool is not None and one.tool.outside)
             private = one.tool is not None and one.tool.private
             arguments = redact(one.call.arguments)
             self._uses.append(ToolUse(one.call.name, arguments, shown, done.ok, seconds, private))
@@ -149,7 +156,7 @@ class Rounds:
             notes=tuple(self._notes),
             failed_calls=self._failed_calls,
         )
-        return LoopOutcome(whole, tuple(self._uses), evidence(self._uses))
+        return LoopOutcome(whole, tuple(self._uses), evidence(self._uses), bool(self._uses) and self._spent)
 
 
 def _without_words(uses: Sequence[ToolUse]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TypeVar
@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from goat.errors import MessageRefused, ModelError
 from goat.failpoints import reach
+from goat.memory.enrich import entities_in
 from goat.memory.enriching import Enriching
 from goat.memory.facade import MemoryLayers, PromptLayers, Received
 from goat.memory.l2_thread import Bands, Verdict, advance, classify, is_fresh
@@ -26,12 +27,14 @@ from goat.settings import Settings
 from goat.tools.limits import LoopOutcome
 from goat.tools.loop import ToolLoop
 from goat.turn.budget import Aits, Budget
+from goat.turn.joining import Joining, More
 from goat.turn.lanes import Lanes
 from goat.turn.prefetch import Prefetch, Prefetched
 from goat.turn.prompt import Material, Prompt, PromptBuilder
 from goat.turn.reflex import Reflex
 
 T = TypeVar("T")
+OnText = Callable[[str], None]
 OnTool = Callable[[ToolProgress], None]
 
 
@@ -43,6 +46,15 @@ class Served:
     query: str
     source: str
     lost: tuple[Lost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """Where a turn shows itself, and what joins it on the way."""
+
+    on_text: OnText | None
+    on_tool: OnTool | None
+    joining: Joining
 
 
 @dataclass(slots=True)
@@ -94,11 +106,16 @@ class Orchestrator:
         self._aits = Aits(settings.aits)
 
     async def run(
-        self, incoming: Incoming, on_text: Callable[[str], None] | None = None, on_tool: OnTool | None = None
+        self,
+        incoming: Incoming,
+        on_text: OnText | None = None,
+        on_tool: OnTool | None = None,
+        more: More | None = None,
     ) -> TurnResult:
         """Archive the message, answer it and archive the reply.
 
-        `on_text` gets the reply in pieces as it comes, `on_tool` each tool call as it begins and ends.
+        `on_text` gets the reply in pieces as it comes, `on_tool` each tool call as it begins and ends. `more` is asked
+        before each call of the model for messages that came meanwhile: those that it gives are answered by this turn.
 
         Raises `MessageRefused` for an empty message, `BackendUnavailable` when the journal cannot be written and
         `ModelError` when the model gives no answer; in the last case the message is kept.
@@ -110,7 +127,7 @@ class Orchestrator:
         async with self._lanes.turn(incoming.owner, incoming.chat):
             if received.duplicate and (answered := await self._answered(received)):
                 return answered
-            return await self._turn(received, watch, on_text, on_tool)
+            return await self._turn(received, watch, _Door(on_text, on_tool, Joining(self._memory, received, more)))
 
     async def _answered(self, received: Received) -> TurnResult | None:
         """The result of a message that was delivered before and answered then."""
@@ -121,31 +138,34 @@ class Orchestrator:
             return None
         return TurnResult(answers[-1].text, question, answers[-1], (), None, received.altered)
 
-    async def _turn(
-        self, received: Received, watch: _Watch, on_text: Callable[[str], None] | None, on_tool: OnTool | None
-    ) -> TurnResult:
+    async def _turn(self, received: Received, watch: _Watch, door: _Door) -> TurnResult:
         question = received.episode
         owner, chat = question.owner, question.chat
         thread, vector = await watch.stage("activate", self._activate(question))
         verdict = classify(thread, question.text, self._bands.place(vector), self._bands, lambda: uuid4().hex)
         reach("classified")
-        query = self._query(question, vector, verdict)
+        query = self._query(question, vector, verdict, thread)
         layers, served = await asyncio.gather(
             watch.stage("layers", self._memory.prompt_layers(owner, chat, question.id)),
             watch.stage("recall", self._serve(query, verdict, thread)),
         )
         budget = self._aits.budget(question.text)
         prompt = await watch.stage("assemble", self._assemble(query, layers, served, budget))
-        outcome = await watch.stage("model", self._call(question, prompt, served, on_text, on_tool))
+        outcome = await watch.stage("model", self._call(received, prompt, served, door))
         reply = outcome.reply
-        answer = await watch.stage("commit", self._commit(question, verdict, reply))
-        after = await watch.stage("follow", self._follow(question, answer, verdict, vector, outcome.evidence))
+        answer = await watch.stage("commit", self._commit(received, verdict, reply))
+        after = await watch.stage(
+            "follow", self._follow((question, *door.joining.episodes), answer, verdict, vector, outcome.evidence)
+        )
         await watch.stage("enrich", self._enriching.settle(owner, chat))
+        self._memory.recalled(owner, prompt.shown)
         self._prefetch.start(Prefetched(query, question.id, verdict.state, verdict.resumed is not None))
         lost = (*layers.lost, *served.lost, *after)
         record = self._record(question, verdict, served, budget, prompt, reply, lost, watch)
         self._observer.turn(record)
-        return TurnResult(reply.text, question, answer, prompt.shown, record, received.altered, reply.notes)
+        return TurnResult(
+            reply.text, question, answer, prompt.shown, record, received.altered, reply.notes, outcome.unfinished
+        )
 
     async def _activate(self, question: Episode) -> tuple[Activation, Floats | None]:
         thread, vector = await asyncio.gather(
@@ -153,13 +173,15 @@ class Orchestrator:
         )
         return thread.value, vector.value
 
-    def _query(self, question: Episode, vector: Floats | None, verdict: Verdict) -> Query:
-        query = self._memory.query(question.owner, question.text, question.at, vector)
+    def _query(self, question: Episode, vector: Floats | None, verdict: Verdict, thread: Activation) -> Query:
+        named = entities_in(question.meta)  # found when the message was written
+        query = self._memory.query(question.owner, question.text, question.at, vector, named)
         return replace(
             query,
             chat=question.chat,
             topic_id=verdict.topic_id,
             where=Where(up_to=question.id),
+            held=tuple(one.episode_id for one in thread.held),
         )
 
     async def _serve(self, query: Query, verdict: Verdict, thread: Activation) -> Served:
@@ -177,8 +199,7 @@ class Orchestrator:
         return Served(held.results, held.query, held.source, (*found.lost, *held.lost))
 
     async def _held(self, query: Query, thread: Activation) -> Served:
-        window = self._settings.prefetch.recency_window_days
-        held = await self._memory.held(query.owner, thread.held, self._clock.now(), window)
+        held = await self._memory.held(query.owner, thread.held, self._clock.now())
         lost = (held.lost,) if held.lost else ()
         return Served(tuple(held.value), thread.held_query, "held" if held.value else "nothing", lost)
 
@@ -199,15 +220,9 @@ class Orchestrator:
         )
         return self._prompts.build(material, budget.tokens)
 
-    async def _call(
-        self,
-        question: Episode,
-        prompt: Prompt,
-        served: Served,
-        on_text: Callable[[str], None] | None,
-        on_tool: OnTool | None,
-    ) -> LoopOutcome:
+    async def _call(self, received: Received, prompt: Prompt, served: Served, door: _Door) -> LoopOutcome:
         reach("model_call")
+        question = received.episode
         seconds = self._settings.turn.timeout_seconds
         request = ModelRequest(
             messages=prompt.messages,
@@ -217,25 +232,27 @@ class Orchestrator:
             owner=question.owner,
             exchange_id=question.exchange_id,
             history=prompt.history,
+            outside=received.outside,
         )
         try:
             async with asyncio.timeout(seconds):
-                return await self._loop.run(request, on_text, on_tool)
+                return await self._loop.run(request, door.on_text, door.on_tool, door.joining.take)
         except TimeoutError as late:
             remedy = "The message is kept; ask again, or raise [turn] timeout_seconds."
             raise ModelError("chosen", f"the turn took longer than {seconds:g} seconds", remedy) from late
 
-    async def _commit(self, question: Episode, verdict: Verdict, reply: Reply) -> Episode:
+    async def _commit(self, received: Received, verdict: Verdict, reply: Reply) -> Episode:
         reach("before_reply")
-        appended = await self._memory.answer(question, verdict.topic_id, reply, self._clock.now())
+        appended = await self._memory.answer(received, verdict.topic_id, reply, self._clock.now())
         reach("reply_committed")
         return appended.episode
 
     async def _follow(
-        self, question: Episode, answer: Episode, verdict: Verdict, vector: Floats | None, evidence: str
+        self, asked: Sequence[Episode], answer: Episode, verdict: Verdict, vector: Floats | None, evidence: str
     ) -> tuple[Lost, ...]:
         """Bring L2 and the thread after the committed reply; both are rebuilt from the journal where they are lost."""
         one = self._settings.activation
+        question = asked[0]
 
         def rule(thread: Activation) -> Activation:
             return advance(
@@ -249,7 +266,7 @@ class Orchestrator:
             )
 
         history, thread = await asyncio.gather(
-            self._memory.remember_exchange(question, answer, evidence),
+            self._memory.remember_exchange(asked, answer, evidence),
             self._memory.change_thread(question.owner, question.chat, rule),
         )
         reach("followers_written")

@@ -13,6 +13,7 @@ from goat.records.memory import Activation, Held, ThreadState
 from goat.records.turns import PrefetchRecord
 from goat.retrieval.pipeline import COLD, DRIFT, Recipe
 from goat.retrieval.query import Query
+from goat.settings.sections import PrefetchSettings
 
 TOPIC_RETURN = Recipe("topic return", tuple(dict.fromkeys((*COLD.groups, *DRIFT.groups))))
 """A topic that returns is searched with every mechanism, its own earlier words included."""
@@ -46,14 +47,14 @@ class Prefetch:
         observer: Observer,
         clock: Clock,
         least_relevance: float,
-        max_results: int,
+        shape: PrefetchSettings,
     ) -> None:
         self._memory = memory
         self._background = background
         self._observer = observer
         self._clock = clock
         self._least_relevance = least_relevance
-        self._max_results = max_results
+        self._shape = shape
 
     def start(self, wanted: Prefetched) -> None:
         """Search in the background. No time limit: it ends by itself or at shutdown."""
@@ -63,13 +64,17 @@ class Prefetch:
         # the message itself counts for the turns that come
         query = replace(wanted.query, where=replace(wanted.query.where, up_to=wanted.episode_id + 1))
         began = self._clock.monotonic()
-        recipe = replace(wanted.recipe, limit=self._max_results)
+        published = self._shape.merge == "published"
+        recipe = replace(wanted.recipe, limit=self._shape.max_results, merge=self._shape.merge)
+        recipe = replace(recipe, rerank=False) if published else recipe  # the published formula has the last word
         found = await self._memory.recall(query, recipe, self._least_relevance)
         held = [Held(result.episode.id, result.relevance) for result in found.results]
         now = self._clock.now()
         reach("prefetch_found")
 
         def keep(thread: Activation) -> Activation | None:
+            if not held and found.lost:
+                return None  # nothing is known of this message: what is held is better than nothing
             return hold(thread, held, query.text, wanted.episode_id, now)
 
         saved = await self._memory.change_thread(query.owner, query.chat, keep)

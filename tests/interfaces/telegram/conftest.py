@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from goat.interfaces.telegram.chunk import Chunk
-from goat.testing.bot_api import FormattedText, TextEntity, message_text
+from goat.interfaces.telegram.client import TelegramClient
+from goat.interfaces.telegram.message import Me, Message, read_update
+from goat.testing.bot_api import FakeBotApi, FormattedText, TextEntity, message_text
 from goat.testing.bot_api.entities import settled, with_detected
 
 Shown = Callable[[Chunk], FormattedText]
+Heard = Callable[[FakeBotApi], list[Message]]
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +32,29 @@ def shown() -> Shown:
         return FormattedText(seen.text, tuple(everything))
 
     return show
+
+
+@pytest.fixture(scope="session")
+def heard() -> Heard:
+    """Gives the messages that wait for a bot, as the door reads them."""
+
+    def read(api: FakeBotApi) -> list[Message]:
+        me = Me(api.bot.id, str(api.bot.username), ("stop", "help"))
+        records = [read_update(update.body, me) for update in api.waiting]
+        return [one for one in records if isinstance(one, Message)]
+
+    return read
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeBotApi]:
+    """A Bot API that is reached over HTTP."""
+    async with FakeBotApi() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(api: FakeBotApi) -> AsyncIterator[TelegramClient]:
+    """The bot's client."""
+    async with TelegramClient(api.token, api=api.base_url, files=api.base_file_url) as one:
+        yield one

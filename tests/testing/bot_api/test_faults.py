@@ -31,7 +31,7 @@ class Sender:
 
 @pytest.fixture
 async def sender(api: FakeBotApi, ana: Person) -> AsyncIterator[Sender]:
-    async with httpx2.AsyncClient(timeout=0.5) as client:
+    async with httpx2.AsyncClient(timeout=2) as client:
         yield Sender(api, ana.id, client)
 
 
@@ -69,7 +69,7 @@ async def test_a_slow_call_takes_effect_late_and_with_a_slow_answer_at_once(
     assert await sender.send("stands already") == "ReadTimeout"
     assert api.screen(ana).answers == ["stands already"]
 
-    api.fails("sendMessage", Fault.slow(0.6))
+    api.fails("sendMessage", Fault.slow(4))
     assert await sender.send("comes later") == "ReadTimeout"
     assert api.screen(ana).answers == ["stands already"]
     assert await api.answers(ana, 2) == ["stands already", "comes later"]

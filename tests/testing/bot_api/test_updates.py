@@ -26,6 +26,13 @@ async def texts(call: Call, **params: Any) -> list[str]:
     return [update["message"]["text"] for update in (await call("getUpdates", **params))["result"]]
 
 
+async def polled(api: FakeBotApi) -> None:
+    """Wait until a call waits for an update."""
+    async with asyncio.timeout(30):
+        while not api.world.updates.polled:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)
+
+
 async def test_an_update_comes_again_until_a_higher_offset_confirms_it(call: Call, ana: Person) -> None:
     ana.says("one")
     ana.says("two")
@@ -61,10 +68,10 @@ async def test_an_update_is_kept_for_a_day(call: Call, ana: Person, clock: FakeC
     assert await texts(call) == ["late"]
 
 
-async def test_a_long_poll_ends_with_the_first_update(call: Call, ana: Person) -> None:
+async def test_a_long_poll_ends_with_the_first_update(api: FakeBotApi, call: Call, ana: Person) -> None:
     await texts(call, offset=1002)
     poll = asyncio.create_task(texts(call, offset=1002, timeout=30))
-    await asyncio.sleep(0.05)
+    await polled(api)
     assert not poll.done()
     ana.says("here")
     assert await poll == ["here"]
@@ -74,10 +81,10 @@ async def test_an_empty_poll_ends_with_its_timeout(call: Call) -> None:
     assert await texts(call, timeout=1) == []
 
 
-async def test_the_older_of_two_pollers_gets_a_conflict(call: Call, ana: Person) -> None:
+async def test_the_older_of_two_pollers_gets_a_conflict(api: FakeBotApi, call: Call, ana: Person) -> None:
     await texts(call, offset=1002)
     older = asyncio.create_task(call("getUpdates", timeout=30))
-    await asyncio.sleep(0.05)
+    await polled(api)
     newer = asyncio.create_task(texts(call, timeout=30))
 
     refused = await older

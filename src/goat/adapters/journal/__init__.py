@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from goat.adapters.database import Database
+from goat.adapters.journal.admissions import SqlAdmissions
 from goat.adapters.journal.approvals import SqlApprovals
 from goat.adapters.journal.embeddings import SqlEmbeddings
+from goat.adapters.journal.enrichment import SqlEnrichment
 from goat.adapters.journal.episodes import SqlJournal
 from goat.adapters.journal.forgetting import SqlForgetting
+from goat.adapters.journal.inbox import SqlInbox
 from goat.adapters.journal.integrity import SqlIntegrity
-from goat.adapters.journal.migrate import migrate
+from goat.adapters.journal.migrate import HEAD_REVISION, current_revision, migrate
 from goat.adapters.journal.outbox import SqlOutbox
 from goat.adapters.journal.transfer import SqlTransfer
+from goat.adapters.journal.uses import SqlUses
 from goat.errors import HomeError
 from goat.ports.run import Clock
 
 __all__ = [
+    "SqlAdmissions",
     "SqlApprovals",
     "SqlEmbeddings",
+    "SqlEnrichment",
     "SqlForgetting",
+    "SqlInbox",
     "SqlIntegrity",
     "SqlJournal",
     "SqlOutbox",
     "SqlTransfer",
+    "SqlUses",
     "journal_database",
+    "reading_database",
 ]
 
 
@@ -47,3 +57,19 @@ def journal_database(home: Path, clock: Clock, *, busy_timeout: float = 5.0) -> 
         prepare=lambda connection: migrate(connection, path, backups, clock),
         busy_timeout=busy_timeout,
     )
+
+
+async def reading_database(home: Path, stack: AsyncExitStack) -> Database | None:
+    """The same file opened on the stack for reading only; None where there is none or its tables are not up to date.
+
+    Raises `BackendUnavailable` when it cannot be opened.
+    """
+    path = home / "journal.db"
+    if not path.exists():
+        return None
+    async with AsyncExitStack() as opened:
+        database = await opened.enter_async_context(Database(path, backups=home / "backups", reading=True))
+        if await database.read("Journal", current_revision) != HEAD_REVISION:
+            return None
+        stack.push_async_exit(opened.pop_all())
+    return database

@@ -20,8 +20,9 @@ from goat.adapters.forgotten_mark import delivery_mark, uid_mark
 from goat.adapters.journal.batches import batches
 from goat.adapters.journal.counter import take_seqs
 from goat.adapters.journal.names import Names
+from goat.adapters.journal.outbox import add_reply
 from goat.adapters.journal.rows import EPISODE, episode_of
-from goat.adapters.journal.schema import episode, forgotten, outbox, owner, passage
+from goat.adapters.journal.schema import episode, forgotten, owner, passage, to_enrich
 from goat.records.episodes import Appended, Episode, NewEpisode, NewOutgoing
 
 _ADD = insert(episode).returning(episode.c.seq, episode.c.id)
@@ -173,6 +174,8 @@ class Append:
         for offset, place in enumerate(places):
             place.episode = _episode(place, ids[first + offset])
         self._add_passages(places)
+        if bare := [{"episode_id": _stored(place).id} for place in places if place.new.to_enrich]:
+            self._connection.execute(insert(to_enrich), bare)
 
     def _row(self, place: _Place, seq: int) -> dict[str, Any]:
         new = place.new
@@ -212,16 +215,7 @@ class Append:
 
     def _send(self, outgoing: Sequence[NewOutgoing], episode_id: int) -> None:
         for reply in outgoing:
-            owner_id = self._names.owner(reply.owner)
-            row = {
-                "owner_id": owner_id,
-                "chat_id": self._names.chat(owner_id, reply.chat),
-                "channel": reply.channel,
-                "text": reply.text,
-                "episode_id": episode_id,
-                "created": self._now,
-            }
-            self._connection.execute(insert(outbox), row)
+            add_reply(self._connection, self._names, reply, episode_id, self._now)
 
 
 def _marks(new: NewEpisode) -> list[str]:

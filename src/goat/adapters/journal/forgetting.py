@@ -22,6 +22,8 @@ from goat.adapters.journal.schema import (
     outbox,
     owner,
     passage,
+    recalled,
+    to_enrich,
     tombstone,
     unfinished,
 )
@@ -62,6 +64,9 @@ _UNFINISHED = (
     .order_by(tombstone.c.seq)
 )
 _CHATS = select(chat.c.name).join(owner, owner.c.id == chat.c.owner_id).where(owner.c.name == bindparam("owner"))
+_UNCOUNT = delete(recalled).where(
+    recalled.c.owner_id == bindparam("owner_id"), recalled.c.episode_id == bindparam("episode_id")
+)
 _MARK = upsert(forgotten).on_conflict_do_nothing()
 
 
@@ -119,6 +124,8 @@ def _forget_one(connection: Connection, name: str, row: Row[*tuple[Any, ...]]) -
     remove_vectors(connection, row.owner_id, ords)
     connection.execute(delete(outbox).where(outbox.c.episode_id == row.id))
     connection.execute(delete(passage).where(passage.c.episode_id == row.id))
+    connection.execute(_UNCOUNT, {"owner_id": row.owner_id, "episode_id": row.id})
+    connection.execute(delete(to_enrich).where(to_enrich.c.episode_id == row.id))
     connection.execute(delete(episode).where(episode.c.id == row.id))
     connection.execute(
         insert(tombstone).values(seq=seq, owner_id=row.owner_id, episode_id=row.id, ords=list(ords)),

@@ -5,66 +5,20 @@ Every table that belongs to somebody carries the owner's number in its key. Time
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
-
 from sqlalchemy import (
     REAL,
-    BigInteger,
     Column,
-    Dialect,
     Double,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
-    MetaData,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
+    literal_column,
 )
-from sqlalchemy.types import TypeEngine
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-Number = BigInteger().with_variant(Integer(), "sqlite")
-
-
-class Moment(TypeDecorator[datetime]):
-    """An aware datetime as seconds since the epoch, to the microsecond; it comes back in UTC."""
-
-    impl = Double
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(REAL() if dialect.name == "sqlite" else Double())
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> float | None:
-        return None if value is None else (value - EPOCH).total_seconds()
-
-    def process_result_value(self, value: float | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else EPOCH + timedelta(seconds=value)
-
-
-class JsonText(TypeDecorator[Any]):
-    """A small structure as JSON text."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(value)
-
-
-metadata = MetaData()
-
-_ROWID: Final[dict[str, Any]] = {"sqlite_strict": True}
-_CLUSTERED: Final[dict[str, Any]] = {"sqlite_strict": True, "sqlite_with_rowid": False}
+from goat.adapters.journal.columns import CLUSTERED, ROWID, JsonText, Moment, Number, metadata
 
 owner = Table(
     "owner",
@@ -73,7 +27,7 @@ owner = Table(
     Column("name", Text, nullable=False, unique=True),
     # The next passage number; it never goes back, so a number never names two passages.
     Column("next_ord", Number, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 chat = Table(
@@ -83,7 +37,7 @@ chat = Table(
     Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
     Column("name", Text, nullable=False),
     UniqueConstraint("owner_id", "name"),
-    **_ROWID,
+    **ROWID,
 )
 
 # One row: the newest `seq`. It is raised in the transaction of the change, so changes are numbered as they commit.
@@ -92,7 +46,7 @@ counter = Table(
     metadata,
     Column("id", Number, primary_key=True),
     Column("value", Number, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 episode = Table(
@@ -115,7 +69,7 @@ episode = Table(
     Column("key", Text),
     Column("meta", JsonText, nullable=False),
     sqlite_autoincrement=True,  # ids are never used again
-    **_ROWID,
+    **ROWID,
 )
 Index("episode_chat", episode.c.owner_id, episode.c.chat_id, episode.c.id)
 Index("episode_exchange", episode.c.owner_id, episode.c.exchange_id)
@@ -139,7 +93,7 @@ passage = Table(
     Column("part", Number, nullable=False),
     Column("start", Number, nullable=False),
     Column("end", Number, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 Index("passage_episode", passage.c.episode_id)
 
@@ -151,7 +105,7 @@ tombstone = Table(
     Column("owner_id", Number, ForeignKey("owner.id"), nullable=False),
     Column("episode_id", Number, nullable=False),
     Column("ords", JsonText, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 # Hashes of what was forgotten, so that a redelivery or an import does not bring it back.
@@ -161,7 +115,7 @@ forgotten = Table(
     Column("owner_id", Number, ForeignKey("owner.id"), primary_key=True),
     Column("mark", Text, primary_key=True),
     Column("episode_id", Number, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 
 # The tombstones of which an index, the working store or a file may still hold something.
@@ -170,7 +124,26 @@ unfinished = Table(
     metadata,
     Column("seq", Number, ForeignKey("tombstone.seq"), primary_key=True, autoincrement=False),
     Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
-    **_ROWID,
+    **ROWID,
+)
+
+# How often an episode was recalled for an answer; no index follows it.
+recalled = Table(
+    "recalled",
+    metadata,
+    Column("owner_id", Number, ForeignKey("owner.id"), primary_key=True),
+    Column("episode_id", Number, ForeignKey("episode.id"), primary_key=True),
+    Column("count", Number, nullable=False),
+    Column("last", Moment, nullable=False),
+    **CLUSTERED,
+)
+
+# The episodes whose meta lacks what is to be noted about them.
+to_enrich = Table(
+    "to_enrich",
+    metadata,
+    Column("episode_id", Number, ForeignKey("episode.id"), primary_key=True, autoincrement=False),
+    **ROWID,
 )
 
 emb_model = Table(
@@ -179,7 +152,7 @@ emb_model = Table(
     Column("id", Number, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("cursor", Number, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 emb = Table(
@@ -189,7 +162,7 @@ emb = Table(
     Column("model_id", Number, primary_key=True),
     Column("ord", Number, primary_key=True),
     Column("v", LargeBinary, nullable=False),  # float16, little-endian
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 
 # How far each index has followed the journal.
@@ -198,9 +171,10 @@ follower = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("cursor", Number, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 
+# What is said to a person. A reply that is done has no words any more: its episode has them, or nobody needs them.
 outbox = Table(
     "outbox",
     metadata,
@@ -209,11 +183,14 @@ outbox = Table(
     Column("chat_id", Number, ForeignKey("chat.id"), nullable=False),
     Column("channel", Text, nullable=False),
     Column("text", Text, nullable=False),
-    Column("episode_id", Number, ForeignKey("episode.id"), nullable=False),
+    Column("extra", JsonText, nullable=False),
+    Column("episode_id", Number, ForeignKey("episode.id")),
     Column("created", Moment, nullable=False),
     Column("done_at", Moment),
+    Column("outcome", Text),
+    Column("reason", Text),
     sqlite_autoincrement=True,
-    **_ROWID,
+    **ROWID,
 )
 Index(
     "outbox_pending",
@@ -223,7 +200,36 @@ Index(
     sqlite_where=outbox.c.done_at.is_(None),
     postgresql_where=outbox.c.done_at.is_(None),
 )
+Index(
+    "outbox_trouble",
+    outbox.c.channel,
+    outbox.c.done_at,
+    sqlite_where=outbox.c.outcome != literal_column("'delivered'"),
+    postgresql_where=outbox.c.outcome != literal_column("'delivered'"),
+)
 Index("outbox_episode", outbox.c.episode_id)
+
+# The parts of a pending reply that were begun.
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("outbox_id", Number, ForeignKey("outbox.id", ondelete="CASCADE"), primary_key=True),
+    Column("part", Number, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("message", Number),
+    **CLUSTERED,
+)
+
+# The messages that show an answer while it is written.
+preview = Table(
+    "preview",
+    metadata,
+    Column("chat_id", Number, ForeignKey("chat.id"), primary_key=True),
+    Column("channel", Text, primary_key=True),
+    Column("turn", Text, nullable=False),
+    Column("message", Number, nullable=False),
+    **CLUSTERED,
+)
 
 fact = Table(
     "fact",
@@ -235,7 +241,7 @@ fact = Table(
     Column("since", Moment, nullable=False),
     Column("until", Moment),
     Column("source_episode", Number),
-    **_ROWID,
+    **ROWID,
 )
 Index("fact_history", fact.c.owner_id, fact.c.key, fact.c.id)
 Index(
@@ -255,7 +261,7 @@ identity = Table(
     Column("text", Text, nullable=False),
     Column("since", Moment, nullable=False),
     Column("until", Moment),
-    **_ROWID,
+    **ROWID,
 )
 Index(
     "identity_current",
@@ -272,7 +278,7 @@ kv = Table(
     Column("body", Text, nullable=False),
     Column("version", Number, nullable=False),
     Column("expires_at", Moment),
-    **_ROWID,
+    **ROWID,
 )
 Index(
     "kv_expiry",
@@ -287,7 +293,7 @@ listing = Table(
     Column("key", Text, primary_key=True),
     Column("seq", Number, primary_key=True),
     Column("body", Text, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 
 # A model call that used something. `day` is the date at the owner's place, as 2026-03-02; a cost may be unknown.
@@ -307,7 +313,7 @@ model_call = Table(
     Column("completion_tokens", Number, nullable=False),
     Column("cost_usd", Double().with_variant(REAL(), "sqlite")),
     Column("estimated", Number, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 Index("model_call_day", model_call.c.day)
 Index("model_call_exchange", model_call.c.owner_id, model_call.c.exchange_id)
@@ -329,7 +335,7 @@ approval = Table(
     Column("verdict", Text),
     Column("closed_at", Moment),
     sqlite_autoincrement=True,
-    **_ROWID,
+    **ROWID,
 )
 Index("approval_tool", approval.c.owner_id, approval.c.tool)
 Index(
@@ -347,7 +353,7 @@ term = Table(
     Column("owner", Number, nullable=False),
     Column("t", Text, nullable=False),
     UniqueConstraint("owner", "t"),
-    **_ROWID,
+    **ROWID,
 )
 
 post = Table(
@@ -355,7 +361,7 @@ post = Table(
     metadata,
     Column("k", Number, primary_key=True),
     Column("data", LargeBinary, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 docmeta = Table(
@@ -364,7 +370,7 @@ docmeta = Table(
     Column("k", Number, primary_key=True),
     Column("gen", Number, nullable=False),
     Column("data", LargeBinary, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 Index("docmeta_gen", docmeta.c.gen)
 
@@ -374,7 +380,7 @@ forward = Table(
     metadata,
     Column("k", Number, primary_key=True),
     Column("terms", LargeBinary, nullable=False),
-    **_ROWID,
+    **ROWID,
 )
 
 label = Table(
@@ -385,5 +391,5 @@ label = Table(
     Column("t", Text, nullable=False),
     UniqueConstraint("owner", "t"),
     sqlite_autoincrement=True,
-    **_ROWID,
+    **ROWID,
 )

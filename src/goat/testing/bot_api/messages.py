@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -47,8 +48,9 @@ class StoredFile:
 
     @property
     def path(self) -> str:
-        """Where it is downloaded."""
-        return f"files/{self.id}" + (f"/{self.name}" if self.name and "/" not in self.name else "")
+        """Where it is downloaded. Of its name only a plain ending is in it."""
+        ending = re.search(r"\.[A-Za-z0-9]{1,8}$", self.name or "")
+        return f"files/{self.id}" + (ending[0] if ending else "")
 
     def as_json(self) -> Json:
         """The fields that every kind of file has."""

@@ -214,7 +214,7 @@ class FakeBotApi:
             chat = chat.chat
         return draw(self.world, chat, topic)
 
-    async def until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], timeout: float = 30.0) -> None:
         """Wait until something becomes true that depends on calls and chats. Raises `TimeoutError`."""
         try:
             async with asyncio.timeout(timeout):
@@ -224,7 +224,7 @@ class FakeBotApi:
             last = [f"{call.method} {call.status} {call.error}".strip() for call in self.calls[-10:]]
             raise TimeoutError(f"It did not come true in {timeout} s. The last calls: {last}") from None
 
-    async def answers(self, place: Chat | Person, count: int = 1, timeout: float = 10.0) -> list[str]:
+    async def answers(self, place: Chat | Person, count: int = 1, timeout: float = 30.0) -> list[str]:
         """Wait until the bot has at least `count` messages in a chat and give their texts."""
         await self.until(lambda: len(self.screen(place).answers) >= count, timeout)
         return self.screen(place).answers

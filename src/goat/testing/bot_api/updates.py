@@ -73,6 +73,11 @@ class UpdateQueue:
         """Forget everything."""
         self._waiting = []
 
+    @property
+    def polled(self) -> bool:
+        """Whether a call waits here for an update."""
+        return self._poller is not None and not self._poller.done()
+
     async def fetch(self, offset: int, limit: int, timeout: float, ended: asyncio.Event) -> list[Json]:
         """Confirm, then give what waits, or wait for it up to `timeout` seconds or until `ended` is set.
 

@@ -1,0 +1,238 @@
+"""What goes out to Telegram: every reply is committed first, then delivered, in one order for each place.
+
+A place is an owner's chat or forum topic. Places do not wait for one another; what Telegram wants to be left alone
+waits without holding up the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from goat.errors import BackendUnavailable
+from goat.failpoints import reach
+from goat.interfaces.telegram.address import CHANNEL, Address
+from goat.interfaces.telegram.client import TelegramClient
+from goat.interfaces.telegram.delivery import Delivery, Ending
+from goat.interfaces.telegram.envelope import Envelope
+from goat.interfaces.telegram.pauses import Pauses
+from goat.interfaces.telegram.presence import Presence
+from goat.interfaces.telegram.streaming import Live
+from goat.interfaces.texts import texts_for
+from goat.ports.edges import Outbox
+from goat.ports.run import Clock
+from goat.records.deliveries import Outcome, Undelivered
+from goat.records.episodes import NewOutgoing, Outgoing
+from goat.records.turns import Notice
+
+Place = tuple[str, str]
+"""An owner and the name of a chat in the journal."""
+
+SUBJECT: Final = "telegram delivery"
+
+_REMEMBERED: Final = timedelta(days=1)
+_TRIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EgressStatus:
+    """How delivery stands: places with replies that wait, the last day's that did not arrive, chats to be left alone
+    (their ids, and for how many seconds)."""
+
+    waiting: int
+    undelivered: tuple[Undelivered, ...]
+    paused: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the egress asks and tells the rest of the front door.
+
+    `admin` gives the owner and the private chat of the admin, as far as they are known; `moved` is told the old and the
+    new id of a group that became a supergroup; `closed` the place that nothing can be delivered to any more, and why.
+    """
+
+    notice: Callable[[Notice], None]
+    admin: Callable[[], tuple[str, Address] | None]
+    moved: Callable[[int, int], Awaitable[None]]
+    closed: Callable[[Address, str], Awaitable[None]]
+
+
+class Egress:
+    """Delivers the replies of the channel `telegram`. Entered, it begins with what an earlier process left."""
+
+    def __init__(self, client: TelegramClient, outbox: Outbox, clock: Clock, around: Surroundings) -> None:
+        self._client = client
+        self._outbox = outbox
+        self._clock = clock
+        self._around = around
+        self._pauses = Pauses(clock)
+        self._presence = Presence(client, clock)
+        self._delivery = Delivery(client, outbox, self._pauses, around.moved)
+        self._lanes: dict[Place, asyncio.Task[None]] = {}
+        self._again: set[Place] = set()
+        self._live: dict[Place, Live] = {}
+        self._failures: Counter[int] = Counter()
+        self._told: set[Place] = set()
+        self._ended = False
+
+    async def __aenter__(self) -> Self:
+        for owner, chat in await self._outbox.waiting(CHANNEL):
+            self.wake(owner, chat)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended = True
+        lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+
+    def wake(self, owner: str, chat: str) -> None:
+        """Look for new replies in a place; told after each commit there."""
+        place = (owner, chat)
+        self._again.add(place)
+        if place not in self._lanes and not self._ended:
+            self._lanes[place] = asyncio.create_task(self._lane(place), name=f"deliver {chat}")
+
+    async def say(self, owner: str, address: Address, text: str, envelope: Envelope | None = None) -> None:
+        """Commit a reply that belongs to no turn, in the order of its place; returns before it is sent.
+
+        Raises `BackendUnavailable` when it cannot be kept.
+        """
+        extra = (envelope or Envelope(plain=True)).packed()
+        await self._outbox.put(NewOutgoing(owner, address.name, CHANNEL, text, extra))
+        self.wake(owner, address.name)
+
+    @asynccontextmanager
+    async def turn(self, owner: str, address: Address, envelope: Envelope) -> AsyncIterator[Live]:
+        """Show that a turn runs and what it writes; afterwards its committed answer is delivered.
+
+        The turn's `Incoming.extra` must be the packed envelope, and its `turn` name the message that is answered. When
+        the block raises, what was shown so far stays in the chat, marked as cut off.
+        """
+        place = (owner, address.name)
+        live = Live(
+            self._client,
+            self._outbox,
+            self._pauses,
+            self._clock,
+            owner,
+            address,
+            envelope,
+            lambda: self._settled(place),
+        )
+        self._live[place] = live
+        try:
+            async with self._presence.typing(address):
+                yield live
+        except BaseException:
+            await live.stop()
+            with suppress(BackendUnavailable):
+                await live.abandon()
+            raise
+        finally:
+            await live.stop()
+            live.ended.set()
+            if self._live.get(place) is live:
+                del self._live[place]
+            self.wake(*place)
+
+    def typing_paused(self, address: Address) -> AbstractContextManager[None]:
+        """Show no typing inside the block."""
+        return self._presence.paused(address)
+
+    async def status(self) -> EgressStatus:
+        """How delivery stands. Raises `BackendUnavailable`."""
+        waiting = await self._outbox.waiting(CHANNEL)
+        undelivered = await self._outbox.undelivered(CHANNEL, self._clock.now() - _REMEMBERED)
+        return EgressStatus(len(waiting), tuple(undelivered), self._pauses.left)
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait until everything is delivered, at most some seconds; False when something waits on."""
+        lanes = set(self._lanes.values())
+        if not lanes:
+            return True
+        _, late = await asyncio.wait(lanes, timeout=seconds)
+        return not late
+
+    async def _settled(self, place: Place) -> None:
+        """Wait until nothing is being delivered in a place."""
+        while (lane := self._lanes.get(place)) is not None:
+            await asyncio.wait({lane})
+
+    async def _lane(self, place: Place) -> None:
+        """Deliver what waits in a place, until nothing does."""
+        unavailable = 0
+        try:
+            while place in self._again:
+                self._again.discard(place)
+                try:
+                    await self._deliver_all(place)
+                    unavailable = 0
+                except BackendUnavailable as failure:
+                    unavailable += 1
+                    if unavailable == 1:
+                        self._around.notice(Notice(SUBJECT, str(failure)))
+                    self._again.add(place)
+                    await self._pauses.back_off(unavailable)
+        finally:
+            del self._lanes[place]
+
+    async def _deliver_all(self, place: Place) -> None:
+        for reply in await self._outbox.pending(CHANNEL, *place):
+            try:
+                await self._deliver(reply)
+            except BackendUnavailable:
+                raise
+            except Exception as bug:  # noqa: BLE001 - one reply that cannot be handled must not hold up the others
+                await self._after_bug(reply, bug)
+                self._again.add(place)
+                return
+
+    async def _deliver(self, reply: Outgoing) -> None:
+        live = self._live.get((reply.owner, reply.chat))
+        if live is not None and reply.episode_id is not None and reply.extra.get("turn") == live.turn:
+            await live.ended.wait()
+        ending = await self._delivery.run(reply)
+        await self._outbox.done([reply.id], ending.outcome, ending.reason)
+        reach("telegram_delivered")
+        await self._tell(reply, ending)
+
+    async def _after_bug(self, reply: Outgoing, bug: Exception) -> None:
+        """Let a reply that failed in a way nobody foresaw be tried again, three times in all."""
+        self._failures[reply.id] += 1
+        told = f"a reply to {reply.chat} failed: {type(bug).__name__}"
+        self._around.notice(Notice(SUBJECT, told, {"error": repr(bug)}))
+        if self._failures[reply.id] < _TRIES:
+            await self._pauses.back_off(self._failures[reply.id])
+            return
+        del self._failures[reply.id]
+        await self._outbox.done([reply.id], Outcome.UNDELIVERED, f"{type(bug).__name__} in GOAT itself")
+
+    async def _tell(self, reply: Outgoing, ending: Ending) -> None:
+        """Let the log, the front door and, of what surely did not arrive, the admin know; once for each place."""
+        place = (reply.owner, reply.chat)
+        if ending.outcome is Outcome.DELIVERED:
+            self._told.discard(place)
+            return
+        self._around.notice(Notice(SUBJECT, f"a reply to {reply.chat} is {ending.outcome}: {ending.reason}"))
+        address = Address.parse(reply.chat)
+        if ending.closed:
+            await self._around.closed(address, ending.reason)
+        admin = self._around.admin()
+        if ending.outcome is Outcome.UNKNOWN or place in self._told or admin is None:
+            return
+        self._told.add(place)
+        owner, home = admin
+        if home.chat != address.chat:
+            say = texts_for("")
+            await self.say(owner, home, say("egress.undelivered", chat=reply.chat, reason=ending.reason))
