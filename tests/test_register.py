@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -107,3 +108,28 @@ def test_a_run_that_skips_a_registered_test_fails(tmp_path: Path, body: str, opt
     ran = subprocess.run([*command, "test_one.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode == 0) is good, ran.stdout
     assert ("the register names a skipped test: test_one.py::test_it" in ran.stdout) is not good
+
+
+@pytest.mark.parametrize(
+    ("ci", "mark", "reason", "good"),
+    [
+        ("true", "service", "chromium is not installed", False),
+        ("true", "service", "impossible here: the kernel forbids it", True),
+        ("true", "usefixtures", "chromium is not installed", True),
+        ("", "service", "chromium is not installed", True),
+    ],
+)
+def test_in_ci_a_test_that_needs_a_service_must_run(
+    tmp_path: Path, ci: str, mark: str, reason: str, good: bool
+) -> None:
+    shutil.copy(ROOT / "tests/conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  service: x\n", "utf-8")
+    (tmp_path / "register.toml").write_text("", "utf-8")
+    (tmp_path / "test_one.py").write_text(
+        f"import pytest\n\n@pytest.mark.{mark}('tmp_path')\ndef test_it():\n    pytest.skip({reason!r})\n", "utf-8"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-p", "no:hypothesispytest", "test_one.py"]
+    environ = {**os.environ, "CI": ci}
+    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert (ran.returncode == 0) is good, ran.stdout
+    assert ("a test with the mark `service` was skipped: test_one.py::test_it" in ran.stdout) is not good

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goat.adapters.bot_lock import bot_lock as bot_lock
 from goat.adapters.file_transfers import back_up as back_up
 from goat.adapters.file_transfers import export_file as export_file
 from goat.adapters.file_transfers import history_writer as history_writer
@@ -32,6 +33,7 @@ from goat.memory.l2_history import History
 from goat.memory.l2_thread import bands_for, row_name
 from goat.memory.overview import Overview
 from goat.memory.thread_store import ThreadStore
+from goat.memory.tool_cache import ToolCache
 from goat.memory.tools import MemoryTools
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
@@ -143,6 +145,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         observer.notice(Notice("embedding model", UNMEASURED.format(backends.embedder.name)))
     enriching = Enriching(memory, bands, backends.clock, least)
     act = acting(settings, backends.model, backends.steps, backends.approvals, backends.clock, workspaces)
+    act.outfit.wrap(ToolCache(archive.version, backends.clock).over)
     orchestrator = Orchestrator(
         settings=settings,
         memory=memory,
@@ -174,8 +177,8 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         enriching=enriching,
         orchestrator=orchestrator,
         acting=act,
-        importer=Importer(archive, backends.transfer, backends.permanent),
-        exporter=Exporter(journal, backends.transfer, backends.permanent),
+        importer=Importer(archive, backends.transfer, backends.permanent, backends.uses),
+        exporter=Exporter(journal, backends.transfer, backends.permanent, backends.uses),
         facts=facts,
         identity=identity,
         undo=Undo(backends.permanent, facts, backends.clock),

@@ -4,6 +4,8 @@ GoatError
 ├── SettingsError          a setting is unknown, malformed or contradicts another
 ├── HomeError              the data folder cannot be used
 │   └── HomeInUse          another process works in it
+├── BotUnusable            the Telegram bot cannot be run
+│   └── BotInUse           another process runs it
 ├── MessageRefused         a message that there is nothing to do with
 ├── BackendUnavailable     a store or service behind a port cannot be used
 ├── HistoryError           a chat history cannot be imported
@@ -56,6 +58,26 @@ class HomeInUse(HomeError):
             home,
             "another GOAT is running in it",
             "Stop that one first, or give this one a folder of its own with --home.",
+        )
+
+
+class BotUnusable(GoatError):
+    """The Telegram bot cannot be run."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"The Telegram bot cannot be run: {problem}. {remedy}")
+
+
+class BotInUse(BotUnusable):
+    """Another process on this machine runs the bot."""
+
+    def __init__(self, bot: int) -> None:
+        self.bot = bot
+        super().__init__(
+            f"another GOAT on this machine runs the bot {bot} already",
+            "Stop that one first, or use the token of another bot.",
         )
 
 

@@ -366,3 +366,24 @@ def test_a_sqlite_without_strict_tables_is_refused() -> None:
     require_sqlite((4, 0))
     with pytest.raises(BackendUnavailable, match=r"needs SQLite 3\.37 or newer and this Python brings 3\.36\.9"):
         require_sqlite((3, 36, 9))
+
+
+# Reading only
+
+
+async def test_for_reading_only_nothing_is_made_prepared_or_written(tmp_path: Path) -> None:
+    with pytest.raises(BackendUnavailable, match="cannot be opened"):
+        async with Database(tmp_path / "journal.db", backups=tmp_path, prepare=make_table, reading=True):
+            pass
+    assert files(tmp_path) == []
+    async with (
+        database_in(tmp_path) as writing,
+        Database(tmp_path / "journal.db", backups=tmp_path, reading=True) as it,
+    ):
+        await writing.write("Journal", add("one"))
+        assert await read_words(it) == ["one"]
+        await writing.write("Journal", add("two"))
+        assert await read_words(it) == ["one", "two"]
+        with pytest.raises(BackendUnavailable, match="open for reading only"):
+            await it.write("Journal", add("three"))
+    assert files(tmp_path) == [tmp_path / "journal.db"]

@@ -34,7 +34,8 @@ def sdk(behaviour: str, **env: str) -> McpServer:
 def old(behaviour: str, starts: Path, **options: Any) -> McpServer:
     """A server that is written out by hand."""
     args = (str(HERE / "old_server.py"), behaviour, str(starts))
-    return McpServer(command=sys.executable, args=args, **{"start_seconds": SECONDS, **options})
+    defaults: dict[str, Any] = {"start_seconds": SECONDS, "env": {"TOKEN": SECRET}}
+    return McpServer(command=sys.executable, args=args, **{**defaults, **options})
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -172,7 +173,7 @@ async def test_telegram_i5_calls_without_an_answer_are_given_up_and_the_second_s
 
 async def test_telegram_i5_an_older_server_tells_of_a_change_to_everybody(tmp_path: Path) -> None:
     async with source(old("", tmp_path / "starts")) as one:
-        assert [tool.name for tool in one.offered()] == ["die", "mix", "never", "up"], "both pages of the list"
+        assert [tool.name for tool in one.offered()] == ["die", "leak", "mix", "never", "up"], "both pages"
         assert await one.call("up", {}) == ToolAnswer("(no output)")
         await until(lambda: "upper" in [tool.name for tool in one.offered()])
 

@@ -394,3 +394,44 @@ async def test_memory_15_killed_at_any_moment_the_file_holds_what_the_cursor_say
             assert cursor >= int(told[: told.rindex(b"\n")].splitlines()[-1])
             scores = await index.score("ana", vectors[0], np.arange(cursor))
             np.testing.assert_allclose(scores, vectors[:cursor] @ vectors[0], atol=0.03)
+
+
+# Beside another process
+
+
+def untouched(path: Path) -> None:
+    """No damage at all."""
+
+
+def behind(path: Path) -> None:
+    """As if the other process had kept its newest vectors and not written their rows yet."""
+    stored = bytearray(path.read_bytes())
+    stored[55 * DIMENSIONS : 60 * DIMENSIONS] = bytes(5 * DIMENSIONS)
+    path.write_bytes(stored)
+
+
+def ahead(path: Path) -> None:
+    """As if the other process had written a newer row since."""
+    stored = bytearray(path.read_bytes())
+    stored[60 * DIMENSIONS : 61 * DIMENSIONS] = to_codes(units(1, seed=3), usual_scale(DIMENSIONS)).tobytes()
+    path.write_bytes(stored)
+
+
+@pytest.mark.parametrize("state", [untouched, behind, ahead, lost, emptied, cut_within_a_row, of_noise])
+async def test_for_reading_only_every_vector_is_served_and_the_file_is_left_as_it_is(
+    database: Database, tmp_path: Path, state: object
+) -> None:
+    vectors = units(60)
+    await keep(database, scan(database, tmp_path), rows(vectors), cursor=60)
+    path = only_file(tmp_path)
+    assert callable(state)
+    state(path)
+    before = {file: file.read_bytes() for file in files(tmp_path)}
+    async with Database(tmp_path / "journal.db", backups=tmp_path / "backups", reading=True) as reading:
+        beside = scan(reading, tmp_path)
+        scores = await beside.score("ana", vectors[7], np.arange(61))
+        np.testing.assert_allclose(scores[:60], vectors @ vectors[7], atol=0.03)
+        assert np.isnan(scores[60])
+        assert await found(beside, vectors[57], 1) == [57]
+        assert await found(beside, vectors[57], 1, owner="nobody") == []
+    assert {file: file.read_bytes() for file in files(tmp_path)} == before

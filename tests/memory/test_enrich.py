@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from goat.app import App
 from goat.errors import BackendUnavailable
-from goat.memory.enrich import enriched, entities_in, language_of
+from goat.memory.enrich import enriched, entities_in
 from goat.records.entities import Entity, EntityKind
 from goat.records.episodes import NewEpisode, Role
+from goat.retrieval.languages import language_of
 from goat.testing.app import memory_app, say
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

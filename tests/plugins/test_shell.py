@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,19 +163,58 @@ def test_without_a_sandbox_every_call_is_asked_about(tmp_path: Path, monkeypatch
     assert "bubblewrap is not installed" in one.risk({"command": "ls"})
 
 
-@pytest.mark.skipif(not shell.working_bubblewrap(), reason="bubblewrap cannot make a sandbox here")
-async def test_in_the_sandbox_only_the_workspace_can_be_changed_and_nothing_private_is_seen(tmp_path: Path) -> None:
+Boxed = Callable[[str], Awaitable[str]]
+
+
+@pytest.fixture
+def boxed(tmp_path: Path) -> Boxed:
+    """Runs a command in a real sandbox whose workspace is the folder `work`."""
+    bwrap = shell.working_bubblewrap()
+    if not bwrap:
+        if sys.platform != "linux":
+            pytest.skip("impossible here: only Linux has namespaces")
+        forbidden = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "true"], check=False).returncode
+        pytest.skip("impossible here: no namespaces" if forbidden else "bubblewrap is not installed")
+    work = tmp_path / "work"
+    work.mkdir()
+    return lambda command: shell.output(shell.sandboxed(bwrap, command, work, False), work, 30)
+
+
+@pytest.mark.service
+async def test_in_the_sandbox_only_the_workspace_can_be_changed_and_nothing_private_is_seen(
+    tmp_path: Path, boxed: Boxed
+) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("the treasure")
     work = tmp_path / "work"
-    work.mkdir()
     (work / "link").symlink_to(outside)
-
-    async def boxed(command: str) -> str:
-        return await shell.output(shell.sandboxed(shell.working_bubblewrap(), command, work, False), work, 20)
-
     assert await boxed("echo hello > a.txt; cat a.txt") == "hello"
     assert (work / "a.txt").read_text() == "hello\n"
     for command in (f"cat {outside}", "cat link", "cat ../outside.txt", "touch /usr/x", "ls /home", "cat /etc/passwd"):
         assert "[exit code" in await boxed(command)
     assert "treasure" not in await boxed(f"cat {outside} link ../outside.txt 2>&1")
+
+
+@pytest.mark.service
+async def test_in_the_sandbox_there_is_no_network_no_other_process_and_no_variable(
+    boxed: Boxed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-very-secret")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        assert "[exit code" in await boxed(f"bash -c 'echo hello > /dev/tcp/127.0.0.1/{port}'")
+    assert "sk-very-secret" not in await boxed("env; cat /proc/*/environ")
+    assert str(os.getpid()) not in (await boxed("ls /proc")).split()
+    assert "[exit code" in await boxed(f"kill -0 {os.getpid()}")
+
+
+@pytest.mark.service
+async def test_what_a_command_leaves_running_in_the_sandbox_is_ended_with_it(tmp_path: Path, boxed: Boxed) -> None:
+    assert (
+        await boxed("(while :; do date > beat; sleep 0.05; done) & while [ ! -e beat ]; do sleep 0.05; done; echo over")
+        == "over"
+    )
+    beat = tmp_path / "work" / "beat"
+    beat.unlink()
+    await asyncio.sleep(0.3)
+    assert not beat.exists()

@@ -26,6 +26,9 @@ BACKEND = "SQLite"
 OLDEST_SQLITE = (3, 37)
 """The first version that knows STRICT tables."""
 
+BEFORE_RESTORE = "before-restore-"
+"""How the names of folders begin in which a restore keeps what stood in the home."""
+
 READ_CACHE_KIB = 65_536
 WRITE_CACHE_KIB = 16_384
 """The reader keeps what searches come back to; the writer goes on to other pages, and needs those of a batch only."""
@@ -133,6 +136,10 @@ class Database:
                 raise BackendUnavailable(port, BACKEND, f"the log of {self.path} is being read; it is emptied later")
         for copy in self._backups.glob(f"{self.path.stem}-*"):
             copy.unlink(missing_ok=True)
+
+    def put_aside(self) -> list[Path]:
+        """The folders in which a restore kept what stood here before."""
+        return sorted(self._backups.glob(f"{BEFORE_RESTORE}*"))
 
     def for_port(self, port: str) -> PortDatabase:
         """The same database, its failures told in the name of one port."""

@@ -5,7 +5,7 @@ The first line may be a header, `{"format": "goat-history", "version": 1}`; with
 
     {"type": "episode", "text": "Hello", "at": "2024-05-08T13:56:00+00:00", "chat": "trip", "speaker": "Ana",
      "role": "user", "uid": "…", "exchange_id": "…", "topic_id": "…", "tags": [], "source": "…", "key": "…",
-     "meta": {}, "reply_to": "…", "edited": false, "chat_title": "…", "sender_id": "…"}
+     "meta": {}, "uses": 3, "last_used": "…", "reply_to": "…", "edited": false, "chat_title": "…", "sender_id": "…"}
 
 A line without a speaker holds the words of the one whose memory it becomes, or of their assistant. Who that is, is
 decided by the one who imports it; `owner` says whose it was, in an export of several people. `"indexed": false` marks
@@ -26,9 +26,9 @@ from typing import IO, Any, Final, TextIO
 
 from goat.adapters.history_file import CHUNK, BadValue, HistoryFile, Reading, in_bytes, unreadable
 from goat.adapters.history_sniff import Shape
-from goat.adapters.history_values import Json, as_object, clean, iso_moment, shortened, text_of, unix_moment
+from goat.adapters.history_values import Json, as_object, clean, iso_moment, shortened, text_of, unix_moment, whole_number
 from goat.errors import HistoryError
-from goat.records.episodes import Episode, Role
+from goat.records.episodes import Episode, Role, Use
 from goat.records.history import ArchivedEpisode, ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
 
 FORMAT: Final = "goat-history"
@@ -48,7 +48,7 @@ def header_line(types: tuple[str, ...] = (EPISODE,), **facts: str) -> str:
     return _line({"format": FORMAT, "version": VERSION, "types": list(types), **facts})
 
 
-def episode_line(episode: Episode, indexed: bool = True, owner: str = "") -> str:
+def episode_line(episode: Episode, indexed: bool = True, owner: str = "", use: Use | None = None) -> str:
     """The line of one episode, with its newline. Read back, the record's `archived` holds everything but the owner,
     and the owner too where it is given."""
     fields: Json = {
@@ -66,6 +66,8 @@ def episode_line(episode: Episode, indexed: bool = True, owner: str = "") -> str
         "source": episode.source,
         "key": episode.key,
         "meta": dict(episode.meta),
+        "uses": use.count if use else 0,
+        "last_used": use.last.astimezone(UTC).isoformat() if use else "",
     }
     said = {name: value for name, value in fields.items() if value or name in ("text", "chat")}
     return _line(said if indexed else {**said, "indexed": False})
@@ -99,9 +101,9 @@ class JsonLinesWriter:
         """Write the header."""
         self._out.write(header_line((EPISODE, FACT, IDENTITY), **about))
 
-    def episode(self, episode: Episode, indexed: bool, owner: str) -> None:
+    def episode(self, episode: Episode, indexed: bool, owner: str, use: Use | None = None) -> None:
         """Write the line of an episode."""
-        self._out.write(episode_line(episode, indexed, owner))
+        self._out.write(episode_line(episode, indexed, owner, use))
 
     def value(self, value: ArchivedFact | ArchivedIdentity) -> None:
         """Write the line of a fact or an identity text."""
@@ -207,7 +209,7 @@ class JsonLinesHistory:
         chat = text_of(fields.get("chat", "history"))
         moment = _moment(fields.get("at"), self._zone)
         role, uid = _role(fields), text_of(fields.get("uid"))
-        archived = _archived(fields, uid, role) if uid and role is not None else None
+        archived = _archived(fields, uid, role, self._zone) if uid and role is not None else None
         return HistoryRecord(
             source="goat",
             key=f"goat:{uid or _digest(chat, speaker, moment.isoformat(), text)}",
@@ -260,7 +262,7 @@ def _own(role: Role | None, speaker: str) -> bool | None:
     return role is Role.USER
 
 
-def _archived(fields: Json, uid: str, role: Role) -> ArchivedEpisode:
+def _archived(fields: Json, uid: str, role: Role, zone: tzinfo) -> ArchivedEpisode:
     tags, meta = fields.get("tags", []), fields.get("meta", {})
     if not isinstance(tags, list) or not isinstance(meta, dict):
         raise BadValue("its tags are no list, or its meta is no object")
@@ -275,7 +277,15 @@ def _archived(fields: Json, uid: str, role: Role) -> ArchivedEpisode:
         meta={name: text_of(value) for name, value in meta.items()},
         owner=text_of(fields.get("owner")),
         indexed=fields.get("indexed") is not False,
+        use=_use(fields, zone),
     )
+
+
+def _use(fields: Json, zone: tzinfo) -> Use | None:
+    count = whole_number(fields.get("uses", 0))
+    if count is None or count < 0:
+        raise BadValue(f"its uses are {shortened(fields['uses'])}")
+    return Use(count, _moment(fields.get("last_used"), zone)) if count else None
 
 
 def _fact(fields: Json, zone: tzinfo) -> ArchivedFact:

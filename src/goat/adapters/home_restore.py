@@ -65,7 +65,7 @@ async def restore_backup(backup: Path, home: Path, *, force: bool, clock: Clock)
                 _unpack(backup, manifest, stage)
             await _check(backup, manifest, stage, clock)
             with _damage_told(backup):
-                kept = home / "backups" / f"before-restore-{clock.now():%Y%m%dT%H%M%S%fZ}" if standing else None
+                kept = home / "backups" / f"{BEFORE_RESTORE}{clock.now():%Y%m%dT%H%M%S%fZ}" if standing else None
                 _put_in_place(home, stage, manifest, kept)
         finally:
             shutil.rmtree(stage, ignore_errors=True)

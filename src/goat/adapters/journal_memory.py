@@ -255,6 +255,10 @@ class MemoryForgetting:
         """The names of all chats that the owner has had, sorted."""
         return sorted({episode.chat for episode in self._archive.episodes if episode.owner == owner})
 
+    async def put_aside(self) -> list[str]:
+        """None: nothing is restored here."""
+        return []
+
     async def unfinished(self) -> list[Forgotten]:
         """What was forgotten and not finished, by `seq`."""
         return sorted(self._archive.unfinished.values(), key=lambda one: one.seq)

@@ -135,6 +135,22 @@ def tools(json_out: JsonOut = None) -> None:
 
 
 @bench.command()
+def telegram(
+    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Messages a second, in all chats.")] = 6.0,
+    chats: Annotated[int, typer.Option("--chats", min=1, help="How many people write.")] = 200,
+    messages: Annotated[int, typer.Option("--messages", min=1, help="Messages of each.")] = 20,
+    total: Annotated[int, typer.Option("--total", min=1, help="All messages, for the memory at the end.")] = 10_000,
+    search: Annotated[bool, typer.Option(help="Look for the highest rate that keeps the goal.")] = True,
+    json_out: JsonOut = None,
+) -> None:
+    """How the bot answers many chats at once, over a fake of Telegram. Takes about half an hour; less with options."""
+    from goat.bench.telegram import Load, run
+
+    load = Load(chats, messages, rate, total, search)
+    _measure("telegram", lambda say: run(load, say), json_out)
+
+
+@bench.command()
 def thread_diagram(
     out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The Markdown file to write.")],
 ) -> None:

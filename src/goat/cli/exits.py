@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typer import TyperException
 
-from goat.errors import HomeError, ModelError, SettingsError
+from goat.errors import BotInUse, BotUnusable, HomeError, ModelError, SettingsError
 
 OK = 0
 FAILED = 1
 USAGE = 2
 HOME = 3
 MODEL = 4
+BOT = 5
+BOT_IN_USE = 6
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -24,5 +26,9 @@ def code_for(failure: BaseException) -> int:
             return HOME
         case ModelError():
             return MODEL
+        case BotInUse():
+            return BOT_IN_USE
+        case BotUnusable():
+            return BOT
         case _:
             return FAILED

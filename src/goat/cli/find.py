@@ -66,14 +66,14 @@ def print_results(out: Console, app: App, recall: Recall, explain: bool) -> None
         episode = result.episode
         who = episode.speaker or ("you" if episode.role == "user" else "GOAT")
         head = Text(f"{place:>2}. ", style="bold")
-        head.append(f"{result.relevance:4.0%}  ", style="green" if result.relevance >= 0.5 else "dim")
         head.append(f"{episode.at.astimezone(zone):%Y-%m-%d %H:%M}  {who}  ", style="cyan")
         head.append(f"[{episode.chat} #{episode.id}]", style="dim")
         out.print(head)
         out.print(Text("    " + "\n    ".join(shown(out, episode.text).splitlines() or [""])), soft_wrap=True)
         if explain:
             parts = "  ".join(f"{name} {value:+.3f}" for name, value in result.parts.items() if value)
-            out.print(Text(f"    score {result.score:.3f} = {parts}  by {', '.join(result.mechanisms)}", style="dim"))
+            why = f"score {result.score:.3f} = {parts}  by {', '.join(result.mechanisms)}"
+            out.print(Text(f"    relevance {result.relevance:.0%}  {why}", style="dim"))
 
 
 def print_json(out: Console, recall: Recall) -> None:

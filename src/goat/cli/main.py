@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -24,22 +25,39 @@ from goat.cli.memory import memory
 from goat.cli.models import model, usage
 from goat.cli.plugins import plugins
 from goat.cli.running import Terminated
-from goat.cli.session import ConfigOption, HomeOption, OwnerOption, without_secrets
+from goat.cli.session import ConfigOption, HomeOption, OwnerOption, begin_call, read_settings, without_secrets
 from goat.cli.setup import setup
 from goat.cli.state import reindex, status
 from goat.cli.stats import stats
 from goat.cli.talk import ask, chat
+from goat.cli.telegram import serve_bot, telegram
 from goat.cli.when import when
-from goat.errors import GoatError
+from goat.errors import GoatError, printable
 
 app = typer.Typer(
     name="goat",
-    help="A personal AI agent that remembers every word. Without a command the conversation starts.",
+    help="A personal AI agent that remembers every word. Without a command what is configured starts.",
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (chat, ask, search, status, reindex, setup, when, usage, export, backup, restore, plugins, check, stats):
+for command in (
+    chat,
+    ask,
+    telegram,
+    search,
+    status,
+    reindex,
+    setup,
+    when,
+    usage,
+    export,
+    backup,
+    restore,
+    plugins,
+    check,
+    stats,
+):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(bench)
@@ -64,9 +82,13 @@ def start(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Start what is configured: the conversation in this terminal."""
+    """Start what is configured: the Telegram bot where it has a token, else the conversation in this terminal."""
     if context.invoked_subcommand is None:
-        chat(owner, home, config)
+        loaded = read_settings(home, config)
+        if loaded.settings.keys.telegram and owner is None:
+            serve_bot(loaded)
+        else:
+            chat(owner, home, config)
         return
     given = {"owner": owner, "home": home, "config": config}
     common = {name: str(value) for name, value in given.items() if value is not None}
@@ -81,6 +103,7 @@ def _defaults(group: object, common: dict[str, str]) -> dict[str, Any]:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit code. Every failure is told in a sentence on standard error."""
+    begin_call()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
@@ -111,11 +134,20 @@ def _end(end: BaseException) -> int:
             told = end.format_message().rstrip(".")
             _say(f"{told}. `goat --help` shows how it is used; a message goes in quotation marks.")
         case OSError():
-            _drop_output()
-            _say(f"The output cannot be written: {end.strerror or end}.")
+            _say(_unusable(end))
         case _:
             _say(str(end))
     return exits.code_for(end)
+
+
+def _unusable(failure: OSError) -> str:
+    """Which file or output cannot be used, and the way out."""
+    remedy = " Free some space." if failure.errno == errno.ENOSPC else ""
+    reason = failure.strerror or str(failure)
+    if failure.filename is not None:
+        return f"{printable(str(failure.filename))} cannot be used: {reason}.{remedy}"
+    _drop_output()
+    return f"The output cannot be written: {reason}.{remedy}"
 
 
 def _drop_output() -> None:

@@ -247,7 +247,7 @@ def forget(
         if not yes:
             _, err = consoles()
             err.print(shown, markup=False, highlight=False, soft_wrap=True)
-            typer.confirm("Forget all this for good?", abort=True, err=True)
+            _require_consent()
         await view.app.settled()
         done = await view.app.forgetter.forget(found)
         document = {"forgotten": [e.id for e in found.episodes], "values": done.values, "finished": not done.unfinished}
@@ -291,6 +291,16 @@ def _run(
             await work(View(app, owner or loaded.settings.admin, out, as_json))
 
     run_to_end(run())
+
+
+def _require_consent() -> None:
+    """Ask whether to forget. Raises `MessageRefused` for no, and where nobody is there to ask."""
+    try:
+        meant = typer.confirm("Forget all this for good?", err=True)
+    except typer.Abort:
+        raise MessageRefused("Nothing was forgotten: nobody answered. --yes forgets without a question.") from None
+    if not meant:
+        raise MessageRefused("Nothing was forgotten.")
 
 
 async def _planned(view: View, what: list[str], words: bool) -> Plan:

@@ -36,10 +36,24 @@ _secrets: set[str] = set()
 """Every secret that this process has read, for the report of a crash."""
 
 
+_told: set[str] = set()
+"""What was told about the settings in this call, which may read them more than once."""
+
+
+def begin_call() -> None:
+    """Tell anew what there is to tell about the settings."""
+    _told.clear()
+
+
 def read_settings(home: Path | None, config: Path | None) -> Loaded:
-    """The settings of this call. Raises `SettingsError`."""
+    """The settings of this call; what a person should know of them is shown. Raises `SettingsError`."""
     loaded = load({"home": home}, environ=os.environ, cwd=Path.cwd(), config=config)
     _secrets.update(loaded.settings.secrets())
+    show = notices_to(Console(stderr=True))
+    for notice in loaded.notices:
+        if notice.text not in _told:
+            _told.add(notice.text)
+            show(notice)
     return loaded
 
 

@@ -10,10 +10,19 @@ import typer
 
 from goat.app import try_model
 from goat.cli.running import run_to_end
-from goat.cli.session import ConfigOption, HomeOption, consoles, read_settings
+from goat.cli.session import ConfigOption, HomeOption, at_keyboard, consoles, read_settings
 from goat.errors import SettingsError
 from goat.settings import Loaded, load
-from goat.setup import Answers, TerminalPrompts, offer_setup, outranked, run_wizard, wants_setup, write_answers
+from goat.setup import (
+    Answers,
+    NobodyToAsk,
+    TerminalPrompts,
+    offer_setup,
+    outranked,
+    run_wizard,
+    wants_setup,
+    write_answers,
+)
 
 
 def setup(
@@ -23,6 +32,8 @@ def setup(
 ) -> None:
     """Choose the language model: asks for provider, key and model, and tries them with one call."""
     loaded, broken = _readable(home, config, reconfigure)
+    if not at_keyboard():
+        raise NobodyToAsk
     answers = run_to_end(run_wizard(TerminalPrompts(), loaded, try_model, reconfigure=reconfigure))
     _write(loaded, answers, fresh=broken)
     _, err = consoles()

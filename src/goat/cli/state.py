@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from goat import __version__
 from goat.app import App, open_app, open_reading
@@ -20,7 +22,7 @@ from goat.cli.session import (
     notices_to,
     read_settings,
 )
-from goat.settings import Loaded
+from goat.settings import OFFLINE, Loaded
 
 REINDEX_KEY = "reindex:under way"
 REINDEX_SECONDS = 7 * 24 * 3600.0
@@ -43,10 +45,28 @@ async def _status(loaded: Loaded, owner: str, as_json: bool) -> None:
         out.file.write(json.dumps(lines, ensure_ascii=False, indent=2) + "\n")
         return
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, value in lines.items():
-        shown = f"{value:,}" if isinstance(value, int) else str(value)
-        table.add_row(f"[dim]{name.replace('_', ' ')}[/dim]", shown)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, told in _told(lines).items():
+        table.add_row(name, Text(told))
     out.print(table)
+
+
+def _told(state: Mapping[str, str | int]) -> dict[str, str]:
+    """The state as a person reads it."""
+    conversations, facts = (f"{state[name]:,}" for name in ("conversations", "facts"))
+    behind = int(state["word_index_behind"])
+    passages, embedded = int(state["passages"]), int(state["passages_with_vectors"])
+    return {
+        "version": str(state["version"]),
+        "data folder": str(state["home"]),
+        "settings": str(state["settings_file"]),
+        "memory": f"of {state['owner']}: messages {state['messages']:,}, conversations {conversations}, facts {facts}",
+        "found by words": f"all but the last {behind:,} changes" if behind else "everything",
+        "found by meaning": "everything" if embedded >= passages else f"{embedded:,} of {passages:,} passages so far",
+        "model": "offline, answers by quoting memory" if state["model"] == OFFLINE else str(state["model"]),
+        "model of meaning": str(state["embedder"]),
+    }
 
 
 async def _facts(app: App, loaded: Loaded, owner: str) -> dict[str, str | int]:

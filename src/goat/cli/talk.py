@@ -31,8 +31,6 @@ async def _chat(loaded: Loaded, owner: str | None) -> bool:
     show = notices_to(err)
     interactive = at_keyboard() and out.is_terminal
     async with open_app(loaded.settings, loaded.home, show) as app:
-        for notice in loaded.notices:
-            show(notice)
         terminal = Terminal(app, owner or loaded.settings.admin, out, err)
         await terminal.show_undelivered()
         if not interactive:

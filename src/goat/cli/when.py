@@ -40,10 +40,14 @@ def when(
         return
     if not windows:
         out.print("No time is named.")
+    other = [] if future else find_windows(text, written, place, prefer="future")
     for window in windows:
         sure = "" if window.explicit else "  (a hint only)"
         shown = f"{window.after:%a %Y-%m-%d %H:%M} – {window.before:%a %Y-%m-%d %H:%M}"
         out.print(f"{window.text}: {window.kind}, {shown}{sure}", markup=False, highlight=False)
+    for ahead in other if other != windows else []:
+        shown = f"{ahead.after:%a %Y-%m-%d %H:%M} – {ahead.before:%a %Y-%m-%d %H:%M}"
+        out.print(f"With --future {ahead.text!r} is {shown}.", style="dim", markup=False, highlight=False)
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -84,9 +84,11 @@ class MemoryText:
         """What was forgotten."""
         messages = self._say("memory.messages", n=done.episodes)
         told = self._say("memory.forgot", messages=messages, values=self._say("memory.values", n=done.values))
-        if done.unfinished is None:
-            return f"{told} {self._say('memory.nowhere')}"
-        return f"{told} {self._say('memory.unfinished', reason=done.unfinished.reason)}"
+        if done.unfinished is not None:
+            return f"{told} {self._say('memory.unfinished', reason=done.unfinished.reason)}"
+        if done.put_aside:
+            return f"{told} {self._say('memory.put_aside', folders=', '.join(done.put_aside))}"
+        return f"{told} {self._say('memory.nowhere')}"
 
     def undone(self, what: Undone | None) -> str:
         """What an undo did."""

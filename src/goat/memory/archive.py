@@ -19,7 +19,7 @@ from goat.memory.enrich import Enricher
 from goat.ports.models import Embedder
 from goat.ports.run import Observer
 from goat.ports.stores import Embeddings, Journal, LexicalIndex, VectorIndex
-from goat.records.episodes import Appended, Change, Episode, NewEpisode, NewOutgoing, Passage, Role
+from goat.records.episodes import Appended, Change, Episode, NewEpisode, NewOutgoing, Passage, Role, as_said
 from goat.records.search import Floats, LexicalDocument, VectorRow
 from goat.records.turns import Notice
 from goat.retrieval.query import whole_text_term
@@ -45,7 +45,7 @@ def _no_progress(_name: str, _at: int, _to: int) -> None:
 
 def spoken(episode: Episode, text: str) -> str:
     """A passage as it is indexed and embedded: with its speaker, so that a name in a question finds what they said."""
-    return f"{episode.speaker}: {text}" if episode.speaker else text
+    return as_said(episode.speaker, text)
 
 
 def lexical_document(episode: Episode, passage: Passage, zone: tzinfo) -> LexicalDocument:

@@ -4,7 +4,6 @@ for what came without it, from an import or an older version."""
 from __future__ import annotations
 
 import asyncio
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -15,8 +14,7 @@ from goat.failpoints import reach
 from goat.ports.models import EntityExtractor
 from goat.ports.stores import Enrichment
 from goat.records.entities import Entity, EntityKind
-from goat.retrieval.fold import fold
-from goat.retrieval.languages import language_of_script, likely_languages
+from goat.retrieval.languages import language_of
 from goat.retrieval.terms import is_question
 from goat.retrieval.times import referenced_times
 from goat.retrieval.words import count_words
@@ -26,9 +24,6 @@ FULL_LENGTH: Final = 120
 
 GREETING: Final = 6
 """A statement with fewer words than this, and neither a number nor a name, says little."""
-
-LOOKED_AT: Final = 2000
-"""Characters from which the language is told."""
 
 BATCH: Final = 64
 """Messages that are noted between two commits: a killed process repeats at most these."""
@@ -40,7 +35,6 @@ ENTITIES: Final = "entities"
 TIMES: Final = "times"
 
 _KINDS: Final = frozenset(map(str, EntityKind))
-_SCRIPTS: Final[Mapping[str, str]] = {"hiragana": "ja", "katakana": "ja", "hangul": "ko", "cjk": "zh"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +107,6 @@ def _entities(lines: Iterable[str]) -> Iterable[Entity]:
         kind, _, text = line.partition(": ")
         if text and kind in _KINDS:
             yield Entity(EntityKind(kind), text)
-
-
-def language_of(text: str) -> str:
-    """The language of a text, empty where it does not show."""
-    folded = fold(text[:LOOKED_AT])
-    if not folded.isascii():
-        scripts = [unicodedata.name(character, "").split(" ")[0].lower() for character in folded if character.isalpha()]
-        other = [script for script in scripts if script != "latin"]
-        if len(other) * 2 > len(scripts):
-            kana = any(script in {"hiragana", "katakana"} for script in other)
-            first = "hiragana" if kana else max(dict.fromkeys(other), key=other.count)
-            return _SCRIPTS.get(first) or language_of_script().get(first, "")
-    codes = likely_languages(folded.split())
-    return codes[0] if len(codes) == 1 else ""
 
 
 def _kind(text: str, words: int, names: bool) -> str:

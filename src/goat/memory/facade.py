@@ -159,7 +159,7 @@ class MemoryLayers:
         """
         said = f"{evidence}\n\n{answer.text}" if evidence else answer.text
         messages = [
-            *(HistoryMessage(one.id, one.role, one.text, one.at) for one in asked),
+            *(HistoryMessage(one.id, one.role, one.text, one.at, speaker=one.speaker) for one in asked),
             HistoryMessage(answer.id, answer.role, said, answer.at),
         ]
         return await layer("L2", self._history.append(answer.owner, answer.chat, messages), None)

@@ -54,11 +54,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Forgot:
-    """How many messages and values went. `unfinished` says what is left for the next start, and why."""
+    """How many messages and values went. `unfinished` says what is left for the next start, and why; `put_aside` where
+    copies from before a restore stand, which are left as they are."""
 
     episodes: int
     values: int
     unfinished: Lost | None = None
+    put_aside: tuple[str, ...] = ()
 
 
 class Forgetter:
@@ -121,7 +123,7 @@ class Forgetter:
         self._facts.forget_cached(plan.owner)
         gone = await self._forgetting.forget(plan.owner, [episode.id for episode in plan.episodes])
         finished = await layer("what follows the journal", self.finish(), None)
-        return Forgot(len(gone), values, finished.lost)
+        return Forgot(len(gone), values, finished.lost, tuple(await self._forgetting.put_aside()))
 
     async def finish(self) -> None:
         """Take what was forgotten out of indexes, conversations, threads and files. Raises `BackendUnavailable`."""

@@ -8,7 +8,7 @@ when it is called again, and one that is repeated adds nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -20,8 +20,8 @@ from goat.memory.enrich import ENRICHED
 from goat.memory.read_ahead import in_chunks
 from goat.memory.senders import Senders, Sides
 from goat.ports.edges import HistorySource
-from goat.ports.stores import PermanentStore, Transfer
-from goat.records.episodes import NewEpisode, Role
+from goat.ports.stores import PermanentStore, Transfer, Uses
+from goat.records.episodes import Appended, NewEpisode, Role, Use
 from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryKind, HistoryRecord
 from goat.records.memory import Fact, IdentityText, PermanentHistory
 from goat.retrieval.passages import split_passages
@@ -128,10 +128,11 @@ async def survey(source: HistorySource, skip_bad: bool, told: Told = _untold) ->
 class Importer:
     """Writes histories into the archive."""
 
-    def __init__(self, archive: Archive, transfer: Transfer, permanent: PermanentStore) -> None:
+    def __init__(self, archive: Archive, transfer: Transfer, permanent: PermanentStore, uses: Uses) -> None:
         self._archive = archive
         self._transfer = transfer
         self._permanent = permanent
+        self._uses = uses
 
     async def run(self, source: HistorySource, aim: Aim, skip_bad: bool, told: Told = _untold) -> Imported:
         """Archive what is new in a history, and let the word index follow.
@@ -146,6 +147,7 @@ class Importer:
             async for chunk in chunks:
                 episodes = [draft.episode for draft in chunk if draft.episode is not None]
                 appended = await self._archive.append(episodes) if episodes else []
+                await self._take_uses([draft for draft in chunk if draft.episode is not None], appended)
                 fresh = sum(not one.duplicate for one in appended)
                 gone = sum(one.forgotten for one in appended)
                 new += fresh
@@ -157,6 +159,15 @@ class Importer:
         await self._archive.catch_up_words()
         values = await self._take_values(source, aim, on_bad) if aim.values else 0
         return Imported(new, known, forgotten, of_others, len(chats), values)
+
+    async def _take_uses(self, drafts: Sequence[_Draft], appended: Sequence[Appended]) -> None:
+        """Take over how often messages of our own export were recalled."""
+        brought: defaultdict[str, dict[int, Use]] = defaultdict(dict)
+        for draft, one in zip(drafts, appended, strict=True):
+            if draft.use is not None and not one.forgotten:
+                brought[one.episode.owner][one.episode.id] = draft.use
+        for owner, uses in brought.items():
+            await self._uses.take_in(owner, uses)
 
     async def _take_values(self, source: HistorySource, aim: Aim, on_bad: Callable[[BadRecord], None] | None) -> int:
         """Take over facts and identity texts of our own export; return how many were new."""
@@ -181,10 +192,12 @@ class Importer:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A message that is ready for the journal, None for one that is left out, and where its record ended."""
+    """A message that is ready for the journal, None for one that is left out, where its record ended, and how often it
+    was recalled before."""
 
     position: int
     episode: NewEpisode | None
+    use: Use | None = None
 
 
 def _each(items: Iterator[T]) -> Generator[T, None, None]:
@@ -201,7 +214,8 @@ def _drafts(records: Iterator[HistoryRecord], aim: Aim) -> Generator[_Draft, Non
         reach("import_record")
         if record.archived is not None:
             owner = aim.takes(record.archived.owner)
-            yield _Draft(record.position, None if owner is None else _returning(record, owner))
+            returning = None if owner is None else _returning(record, owner)
+            yield _Draft(record.position, returning, record.archived.use)
         else:
             yield _Draft(record.position, _arriving(record, aim, _exchange(record, questions)))
 

@@ -24,7 +24,13 @@ from goat.records.memory import HistoryMessage
 
 def _dump(message: HistoryMessage) -> str:
     return json.dumps(
-        {"id": message.episode_id, "role": message.role, "text": message.text, "at": message.at.timestamp()},
+        {
+            "id": message.episode_id,
+            "role": message.role,
+            "text": message.text,
+            "at": message.at.timestamp(),
+            "who": message.speaker,
+        },
         ensure_ascii=False,
     )
 
@@ -34,8 +40,9 @@ def _load(body: str) -> HistoryMessage | None:
     try:
         data = json.loads(body)
         at = datetime.fromtimestamp(data["at"], UTC)
-        return HistoryMessage(int(data["id"]), Role(data["role"]), str(data["text"]), at)
-    except (ValueError, KeyError, TypeError, OverflowError, OSError):
+        who = str(data.get("who", ""))
+        return HistoryMessage(int(data["id"]), Role(data["role"]), str(data["text"]), at, speaker=who)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError):
         return None
 
 
@@ -46,7 +53,7 @@ def in_exchange_order(episodes: Sequence[Episode], before: int, after: int = 0) 
         began.setdefault(episode.exchange_id, episode.id)
     earlier = [episode for episode in episodes if after < began[episode.exchange_id] < before]
     ordered = sorted(earlier, key=lambda e: (began[e.exchange_id], e.id))
-    return [HistoryMessage(e.id, e.role, e.text, e.at) for e in ordered]
+    return [HistoryMessage(e.id, e.role, e.text, e.at, speaker=e.speaker) for e in ordered]
 
 
 def _since(messages: list[HistoryMessage], beginning: int) -> list[HistoryMessage]:
@@ -116,7 +123,7 @@ class History:
         first = await self._journal.first(owner, chat)
         if first is None or any(message.episode_id == first.id for message in messages):
             return messages
-        pinned = HistoryMessage(first.id, first.role, first.text, first.at)
+        pinned = HistoryMessage(first.id, first.role, first.text, first.at, speaker=first.speaker)
         return [pinned, replace(messages[0], after_gap=True), *messages[1:]]
 
     async def _rebuild(self, owner: str, chat: str, before: int, after: int) -> list[HistoryMessage]:

@@ -80,9 +80,14 @@ class MemoryTools:
         self._clock = clock
         self._embedder = embedder
         self._plans: dict[tuple[str, str], tuple[int, Plan]] = {}
+        self._definitions: Sequence[ToolDefinition] = ()
 
-    def definitions(self) -> list[ToolDefinition]:
+    def definitions(self) -> Sequence[ToolDefinition]:
         """All of them, for a toolbox. Guests may use them: memory is each owner's own."""
+        self._definitions = self._definitions or self._defined()  # to make them takes ten milliseconds
+        return self._definitions
+
+    def _defined(self) -> list[ToolDefinition]:
         reading: list[Callable[..., Any]] = [self.search_memory, self.read_l1, self.memory_status]
         writing: list[Callable[..., Any]] = [
             self.store_memory,

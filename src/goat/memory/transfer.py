@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from goat.ports.edges import HistoryWriter
-from goat.ports.stores import Journal, PermanentStore, Transfer
-from goat.records.episodes import Change
+from goat.ports.stores import Journal, PermanentStore, Transfer, Uses
+from goat.records.episodes import Change, Use
 from goat.records.history import ArchivedFact, ArchivedIdentity
 
 PAGE: Final = 500
@@ -31,10 +31,11 @@ def _untold(_written: int) -> None:
 class Exporter:
     """Writes whole memories."""
 
-    def __init__(self, journal: Journal, transfer: Transfer, permanent: PermanentStore) -> None:
+    def __init__(self, journal: Journal, transfer: Transfer, permanent: PermanentStore, uses: Uses) -> None:
         self._journal = journal
         self._transfer = transfer
         self._permanent = permanent
+        self._uses = uses
 
     async def owners(self) -> list[str]:
         """All whose memory this home holds."""
@@ -58,7 +59,8 @@ class Exporter:
         for owner in owners:
             label, last = owner if named else "", 0
             while page := await self._transfer.scan(owner, last, PAGE):
-                await asyncio.to_thread(_write, writer, page, label)
+                uses = await self._uses.of(owner, [change.episode_id for change in page])
+                await asyncio.to_thread(_write, writer, page, label, uses)
                 last = page[-1].episode_id
                 episodes += len(page)
                 told(episodes)
@@ -80,7 +82,8 @@ class Exporter:
         ]
 
 
-def _write(writer: HistoryWriter, page: Sequence[Change], label: str) -> None:
+def _write(writer: HistoryWriter, page: Sequence[Change], label: str, uses: Mapping[int, Use]) -> None:
     for change in page:
         if change.episode is not None:
-            writer.episode(change.episode, bool(change.passages) or not change.episode.text.strip(), label)
+            indexed = bool(change.passages) or not change.episode.text.strip()
+            writer.episode(change.episode, indexed, label, uses.get(change.episode_id))

@@ -27,7 +27,13 @@ from goat.tools.watchdog import LoopWatch
 PINS = "mcp_tools.json"
 """The file of the home that keeps how MCP servers described their tools."""
 
-BUNDLED = ("goat.plugins.files", "goat.plugins.shell", "goat.plugins.web", "goat.plugins.introspect")
+BUNDLED = (
+    "goat.plugins.files",
+    "goat.plugins.shell",
+    "goat.plugins.web",
+    "goat.plugins.browser",
+    "goat.plugins.introspect",
+)
 
 
 def plugin_folders(settings: Settings, home: Path) -> list[Path]:

@@ -63,13 +63,49 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast and not ip.is_unspecified
 
 
-class SafeHttp:
-    """Fetches pages. `private` are hosts in the own network that the settings allow, as `host:port`."""
+class Guard:
+    """Says where a tool may connect to. `private` are hosts in the own network that the settings allow, as `host:port`.
+
+    Its methods raise `ToolError`.
+    """
 
     def __init__(self, tool: str, private: Collection[str] = (), resolver: Resolve = resolve) -> None:
         self._tool = tool
         self._private = frozenset(private)
         self._resolve = resolver
+
+    def parts(self, url: str) -> SplitResult:
+        """The parts of an address of the web."""
+        try:
+            parts = urlsplit(url.strip())
+            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError as wrong:
+            raise ToolError(self._tool, f"{url!r} is no address: {wrong}") from wrong
+        if not usable:
+            raise ToolError(self._tool, f"{url!r} is no address of the web; only http and https are fetched")
+        if parts.username or parts.password:
+            raise ToolError(self._tool, "an address with a user name or password is not fetched")
+        return parts
+
+    async def address(self, host: str, port: int) -> str:
+        """The IP address to connect to for a host: all of its addresses were looked at."""
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, UnicodeError) as unknown:
+            raise ToolError(self._tool, f"the host {host!r} is not known") from unknown
+        if not addresses:
+            raise ToolError(self._tool, f"the host {host!r} is not known")
+        if f"{host}:{port}" not in self._private and not all(is_public(one) for one in addresses):
+            raise ToolError(self._tool, f"{host!r} lies in a private network; such addresses are not fetched")
+        return addresses[0]
+
+
+class SafeHttp:
+    """Fetches pages from where a guard lets it."""
+
+    def __init__(self, tool: str, private: Collection[str] = (), resolver: Resolve = resolve) -> None:
+        self._tool = tool
+        self._guard = Guard(tool, private, resolver)
 
     async def get(self, url: str, params: dict[str, str] | None = None) -> Page:
         """The page at an address, redirects followed. Raises `ToolError`."""
@@ -92,9 +128,9 @@ class SafeHttp:
         """The page, or where it has moved to."""
         import httpx2
 
-        parts = self._parts(url)
+        parts = self._guard.parts(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        address = await self._address(host, port)
+        address = await self._guard.address(host, port)
         literal = f"[{address}]" if ":" in address else address
         pinned = parts._replace(netloc=f"{literal}:{port}", fragment="").geturl()
         headers = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": AGENT, "Accept-Encoding": "gzip, identity"}
@@ -110,29 +146,6 @@ class SafeHttp:
         media_type = response.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
         text = data.decode(response.charset_encoding or "utf-8", errors="replace")
         return Page(url, media_type, text, response.status_code)
-
-    def _parts(self, url: str) -> SplitResult:
-        try:
-            parts = urlsplit(url.strip())
-            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        except ValueError as wrong:
-            raise ToolError(self._tool, f"{url!r} is no address: {wrong}") from wrong
-        if not usable:
-            raise ToolError(self._tool, f"{url!r} is no address of the web; only http and https are fetched")
-        if parts.username or parts.password:
-            raise ToolError(self._tool, "an address with a user name or password is not fetched")
-        return parts
-
-    async def _address(self, host: str, port: int) -> str:
-        try:
-            addresses = await self._resolve(host, port)
-        except (OSError, UnicodeError) as unknown:
-            raise ToolError(self._tool, f"the host {host!r} is not known") from unknown
-        if not addresses:
-            raise ToolError(self._tool, f"the host {host!r} is not known")
-        if f"{host}:{port}" not in self._private and not all(is_public(one) for one in addresses):
-            raise ToolError(self._tool, f"{host!r} lies in a private network; such addresses are not fetched")
-        return addresses[0]
 
     async def _body(self, response: httpx2.Response) -> bytes:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()

@@ -108,7 +108,7 @@ def build(registry: Registry) -> list[ToolDefinition]:
 def fetching(http: SafeHttp) -> ToolDefinition:
     """The tool over a client."""
 
-    @tool(outside=True, private=True)
+    @tool(outside=True, private=True, repeatable=True)
     async def fetch_content(
         url: Annotated[str, Field(max_length=2000)], max_chars: Annotated[int, Field(ge=500, le=100_000)] = 8000
     ) -> str:
@@ -131,7 +131,7 @@ def fetching(http: SafeHttp) -> ToolDefinition:
 def searching(provider: SearchProvider) -> ToolDefinition:
     """The tool over a provider."""
 
-    @tool(outside=True)
+    @tool(outside=True, repeatable=True)
     async def web_search(
         query: Annotated[str, Field(min_length=1, max_length=400)], results: Annotated[int, Field(ge=1, le=20)] = 8
     ) -> str:

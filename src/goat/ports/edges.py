@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from goat.records.arrivals import Admitted, Arrival, Invitation, NewArrival
 from goat.records.deliveries import Outcome, Part, Preview, Undelivered
-from goat.records.episodes import Episode, NewOutgoing, Outgoing
+from goat.records.episodes import Episode, NewOutgoing, Outgoing, Use
 from goat.records.history import ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord
 from goat.records.tools import OfferedTool, Question, SourceState, ToolAnswer, Verdict
 
@@ -155,8 +155,11 @@ class HistoryWriter(Protocol):
         """Start the export; `about` is for a reader's eyes. Called once, before everything else."""
         ...
 
-    def episode(self, episode: Episode, indexed: bool, owner: str) -> None:
-        """Write an episode; `indexed` says whether a search can find it. An empty `owner` leaves out whose it is."""
+    def episode(self, episode: Episode, indexed: bool, owner: str, use: Use | None = None) -> None:
+        """Write an episode; `indexed` says whether a search can find it, `use` how often it was recalled.
+
+        An empty `owner` leaves out whose it is.
+        """
         ...
 
     def value(self, value: ArchivedFact | ArchivedIdentity) -> None:

@@ -131,6 +131,10 @@ class Forgetting(Protocol):
         """
         ...
 
+    async def put_aside(self) -> list[str]:
+        """Copies of the archive that a restore put aside: they are left as they are, whatever is forgotten."""
+        ...
+
 
 class Uses(Protocol):
     """How often each episode was recalled for an answer. A count changes no word, so no index follows it."""

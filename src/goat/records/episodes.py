@@ -90,6 +90,11 @@ class Episode:
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
+def as_said(speaker: str, text: str) -> str:
+    """Words with who said them, where that is to be told."""
+    return f"{speaker}: {text}" if speaker else text
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A searchable part of an episode. `ord` is dense within the owner and is never used again."""

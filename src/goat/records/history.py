@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from goat.records.episodes import Role
+from goat.records.episodes import Role, Use
 
 
 class HistoryKind(StrEnum):
@@ -24,6 +24,7 @@ class ArchivedEpisode:
     """What our own export knows about an episode beyond its words, so that an import makes an equal one.
 
     `owner` is whose it was, empty in the export of one person. `indexed` is False for words that no search is to find.
+    `use` tells how often it was recalled, None for never.
     """
 
     uid: str
@@ -36,6 +37,7 @@ class ArchivedEpisode:
     meta: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
     indexed: bool = True
+    use: Use | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,13 +49,14 @@ class Versioned:
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
     """One message of L2, the conversation as it is shown to the model. `after_gap` says that messages right before it
-    are left out."""
+    are left out; `speaker` names a person where several talk."""
 
     episode_id: int
     role: Role
     text: str
     at: datetime
     after_gap: bool = False
+    speaker: str = ""
 
 
 class ThreadState(StrEnum):

@@ -18,7 +18,7 @@ from typing import Final
 
 from goat.records.entities import Entity, EntityKind
 from goat.retrieval.fold import fold
-from goat.retrieval.languages import languages, likely_languages
+from goat.retrieval.languages import language_of, languages
 from goat.retrieval.query import exact_keys
 from goat.retrieval.words import HAN
 
@@ -106,14 +106,14 @@ def _named(text: str) -> list[Entity]:
     words = list(_WORD.finditer(text))
     if _shouts(text) or not any(word.group()[0].isupper() for word in words[1:] or words):
         return []
-    codes = likely_languages(fold(word.group()) for word in words)
-    runs = list(_runs(text, _capitalised(text, words, codes)))
+    language = language_of(text)
+    runs = list(_runs(text, _capitalised(text, words, language)))
     sure = {fold(word.text) for run in runs for word in run if word.capital and not word.leads}
     found = []
     for run in runs:
         whole = fold(run[0].text) in sure or not all(one.capital for one in run) or len(words) == len(run) > 1
         kept = run if whole else [one for one in run if not one.leads]
-        if not kept or (codes == ("de",) and len(kept) == 1 and not kept[0].located):
+        if not kept or (language == "de" and len(kept) == 1 and not kept[0].located):
             continue
         kind = EntityKind.PLACE if kept[0].located else EntityKind.NAME
         name = " ".join(text[kept[0].start : kept[-1].end].split())
@@ -127,11 +127,11 @@ def _shouts(text: str) -> bool:
     return upper * 2 > sum(map(str.isalpha, text)) and upper > len("Cluj")
 
 
-def _capitalised(text: str, words: Sequence[re.Match[str]], codes: tuple[str, ...]) -> Iterator[_Word]:
+def _capitalised(text: str, words: Sequence[re.Match[str]], language: str) -> Iterator[_Word]:
     """The words that may be of a name, in their order."""
     lists = _lists()
-    plain = _function_words(codes) | lists.times
-    before = lists.places.get(codes[0], frozenset()) if len(codes) == 1 else frozenset({"in"})
+    plain = _function_words(language) | lists.times
+    before = lists.places.get(language, frozenset()) if language else frozenset({"in"})
     end, previous = 0, ""
     for match in words:
         word, folded = match.group(), fold(match.group())
@@ -186,9 +186,9 @@ def _is_code(key: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _function_words(codes: tuple[str, ...]) -> frozenset[str]:
+def _function_words(language: str) -> frozenset[str]:
     """Those of the language, or of every language where it does not show."""
-    chosen = codes if len(codes) == 1 else tuple(languages())
+    chosen = (language,) if language in languages() else tuple(languages())
     return frozenset[str]().union(*(languages()[code].stop for code in chosen))
 
 

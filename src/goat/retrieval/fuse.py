@@ -40,7 +40,7 @@ class Evidence:
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
     that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is. `named` is the share (0..1, by
-    idf) of the words of the query's entities that the passage itself holds.
+    idf) of the words of the query's entities that the passage itself holds. `echo` marks the query asked before.
     """
 
     lexical: LexicalFeatures
@@ -52,6 +52,14 @@ class Evidence:
     nearness: Floats
     named: Floats
     key_held: bool = False
+    echo: NDArray[np.bool_] | None = None
+
+    @property
+    def telling(self) -> NDArray[np.bool_]:
+        """The candidates that say how good the best is: all but the echoes, everything where there is nothing else."""
+        if self.echo is None or self.echo.all():
+            return np.ones(len(self.cosines), dtype=np.bool_)
+        return ~self.echo
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ def trust_in_words(evidence: Evidence) -> Floats:
     when it is asked in another language, they would lift chance. An exact key is no chance, and a passage without a
     vector has nothing else to be found by.
     """
-    held = float(evidence.lexical.held.max(initial=0.0))
+    held = float(evidence.lexical.held[evidence.telling].max(initial=0.0))
     trust = np.clip((held - WORDS_UNTRUSTED) / (WORDS_TRUSTED - WORDS_UNTRUSTED), 0.0, 1.0)
     full = np.isnan(evidence.around[:, NEIGHBOUR_REACH]) | evidence.key_held
     return np.where(full, np.float32(1.0), np.float32(trust)).astype(np.float32)
@@ -138,9 +146,10 @@ def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weig
     beyond = weights.relevance_slope * (total - ground - weights.relevance_centre)
     closeness = np.clip((evidence.cosines - evidence.unrelated) / weights.cosine_span, -1.0, 1.5)
     own = weights.own_words * evidence.lexical.held + closeness + weights.own_constant
-    best = np.argsort(-total, kind="stable")[:3]
+    telling = np.flatnonzero(evidence.telling)
+    best = telling[np.argsort(-total[telling], kind="stable")][:3]
     logit = (
-        np.minimum(np.minimum(beyond, own + OWN_ALLOWANCE), own.max() + BEST_ALLOWANCE)
+        np.minimum(np.minimum(beyond, own + OWN_ALLOWANCE), own[telling].max() + BEST_ALLOWANCE)
         - weights.relevance_other * others
         - weights.relevance_all_others * others[best].mean()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,11 @@ from typing import Any
 from goat.retrieval.fold import fold
 
 LATIN = "latin"
+
+_LOOKED_AT = 2000
+"""Characters from which the language of a text is told."""
+
+_SCRIPTS = {"hiragana": "ja", "katakana": "ja", "hangul": "ko", "cjk": "zh"}
 
 _CLEAR_LEAD = 0.7
 """A language whose evidence reaches this share of the best one's is as likely."""
@@ -92,6 +98,20 @@ def likely_languages(words: Iterable[str]) -> tuple[str, ...]:
         return latin_languages()
     enough = _CLEAR_LEAD * max(votes[code] for code in shown)
     return tuple(code for code in latin_languages() if code in shown and votes[code] >= enough)
+
+
+def language_of(text: str) -> str:
+    """The language (ISO 639-1) that the beginning of a text is in, empty where it does not show."""
+    folded = fold(text[:_LOOKED_AT])
+    if not folded.isascii():
+        scripts = [unicodedata.name(character, "").split(" ")[0].lower() for character in folded if character.isalpha()]
+        other = [script for script in scripts if script != "latin"]
+        if len(other) * 2 > len(scripts):
+            kana = any(script in {"hiragana", "katakana"} for script in other)
+            first = "hiragana" if kana else max(dict.fromkeys(other), key=other.count)
+            return _SCRIPTS.get(first) or language_of_script().get(first, "")
+    codes = likely_languages(folded.split())
+    return codes[0] if len(codes) == 1 else ""
 
 
 @lru_cache(maxsize=1024)

@@ -24,6 +24,7 @@ from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Or
 from goat.retrieval import context
 from goat.retrieval.blend import published
 from goat.retrieval.cutoff import cut
+from goat.retrieval.echo import echoes, measured_beside
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
@@ -179,16 +180,19 @@ class Retriever:
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
+        same_text = np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_)
+        echo = echoes(near, lexical.held, same_text)
         return Evidence(
-            lexical=lexical,
+            lexical=measured_beside(echo, near, lexical),
             cosines=cosines,
             around=around,
             unrelated=unrelated,
-            same_text=np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_),
+            same_text=same_text,
             in_window=np.isfinite(distances(query.windows, near.at)) | telling,
             nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
             named=await self._named(query, near, progress),
             key_held=any("keys" in found for found in mechanisms),
+            echo=echo,
         )
 
     async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:

@@ -28,6 +28,10 @@ class ToolSettings(Section):
         default="", description="The folder in which file and shell tools work; empty takes `workspace` in the home."
     )
     shell_network: bool = Field(default=False, description="Whether commands in the sandbox reach the network.")
+    browser: str = Field(
+        default="",
+        description="The path of the Chromium that `browse_page` starts; empty takes one on the search path.",
+    )
     private_hosts: Names = Field(
         default=(), description="Hosts in the own network that web tools may fetch from, as `host:port`."
     )

@@ -2,7 +2,7 @@
 
 from goat.setup.answers import Answers, answers_of, outranked
 from goat.setup.ollama import find_ollama
-from goat.setup.prompts import Choice, Prompts, SetupCancelled, TerminalPrompts
+from goat.setup.prompts import Choice, NobodyToAsk, Prompts, SetupCancelled, TerminalPrompts
 from goat.setup.wizard import AlreadySetUp, Check, offer_setup, run_wizard, wants_setup
 from goat.setup.write import write_answers
 
@@ -11,6 +11,7 @@ __all__ = [
     "Answers",
     "Check",
     "Choice",
+    "NobodyToAsk",
     "Prompts",
     "SetupCancelled",
     "TerminalPrompts",

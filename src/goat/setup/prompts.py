@@ -18,6 +18,17 @@ class SetupCancelled(GoatError):
         super().__init__("Setup was broken off; nothing was changed.")
 
 
+class NobodyToAsk(GoatError):
+    """Setup was called without a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Setup asks its questions in a terminal, and there is none here. Without one, `goat model use "
+            "PROVIDER/MODEL` writes the model into goat2.toml; its key goes into the environment or into .env of the "
+            "data folder, for instance DEEPSEEK_API_KEY=…"
+        )
+
+
 class Choice(NamedTuple):
     """An entry of a list: what it stands for and what is shown."""
 

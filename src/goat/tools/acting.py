@@ -31,8 +31,13 @@ class Outfit:
         self._admin = admin
         self._workspaces = workspaces
         self._own = own_workspace
+        self._over: Callable[[ToolDefinition], ToolDefinition] = lambda tool: tool
         self._groups: list[Group] = []
         self._starting: list[Callable[[], Awaitable[None]]] = []
+
+    def wrap(self, over: Callable[[ToolDefinition], ToolDefinition]) -> None:
+        """Give every tool as `over` makes it from now on."""
+        self._over = over
 
     def add(self, group: Group, started: Callable[[], Awaitable[None]] | None = None) -> None:
         """Add a source of tools; it is asked at the start of each turn. `started` waits until its tools are there."""
@@ -46,7 +51,7 @@ class Outfit:
 
     def toolbox(self) -> Toolbox:
         """All tools of this moment."""
-        return Toolbox.of(*(group() for group in self._groups))
+        return Toolbox.of(*(map(self._over, group()) for group in self._groups))
 
     def context(self, owner: str, chat: str) -> ToolContext:
         """For whom a turn's tools work. Each owner has a workspace of their own."""

@@ -48,7 +48,7 @@ async def _stopped(work: asyncio.Future[Done]) -> None:
 
 async def _contained(tool: ToolDefinition, arguments: Mapping[str, Any], context: ToolContext) -> Done:
     try:
-        return Done(as_text(await _called(tool, arguments, context)))
+        return Done(as_text(await called(tool, arguments, context)))
     except asyncio.CancelledError:
         raise
     except ToolError as failure:
@@ -59,7 +59,8 @@ async def _contained(tool: ToolDefinition, arguments: Mapping[str, Any], context
         return Done(f"error: {tool.name} failed with {type(failure).__name__}: {failure}", False)
 
 
-def _called(tool: ToolDefinition, arguments: Mapping[str, Any], context: ToolContext) -> Awaitable[Any]:
+def called(tool: ToolDefinition, arguments: Mapping[str, Any], context: ToolContext) -> Awaitable[Any]:
+    """The running call of a tool's handler with validated arguments; what it raises is raised."""
     given: dict[str, Any] = {**arguments, **_injected(tool.handler, context)}
     if inspect.iscoroutinefunction(tool.handler):
         result: Awaitable[Any] = tool.handler(**given)

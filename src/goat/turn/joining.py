@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from goat.memory.facade import MemoryLayers, Received
-from goat.records.episodes import Episode, Incoming, Role
+from goat.records.episodes import Episode, Incoming, Role, as_said
 
 More = Callable[[], Awaitable[Sequence[Incoming]]]
 """Gives what was said since it was last asked."""
@@ -35,7 +35,7 @@ class Joining:
         known = {self._received.episode.id, *(episode.id for episode in self.episodes)}
         fresh = {episode.id: episode for episode in new if episode.id not in known}
         self.episodes += fresh.values()
-        return [episode.text for episode in fresh.values()]
+        return [as_said(episode.speaker, episode.text) for episode in fresh.values()]
 
     async def _joined_before(self) -> list[Episode]:
         """Those of an earlier run of this turn that came to no answer."""

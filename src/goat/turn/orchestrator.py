@@ -150,7 +150,7 @@ class Orchestrator:
             watch.stage("recall", self._serve(query, verdict, thread)),
         )
         budget = self._aits.budget(question.text)
-        prompt = await watch.stage("assemble", self._assemble(query, layers, served, budget))
+        prompt = await watch.stage("assemble", self._assemble(question, query, layers, served, budget))
         outcome = await watch.stage("model", self._call(received, prompt, served, door))
         reply = outcome.reply
         answer = await watch.stage("commit", self._commit(received, verdict, reply))
@@ -203,7 +203,9 @@ class Orchestrator:
         lost = (held.lost,) if held.lost else ()
         return Served(tuple(held.value), thread.held_query, "held" if held.value else "nothing", lost)
 
-    async def _assemble(self, query: Query, layers: PromptLayers, served: Served, budget: Budget) -> Prompt:
+    async def _assemble(
+        self, question: Episode, query: Query, layers: PromptLayers, served: Served, budget: Budget
+    ) -> Prompt:
         just_said = {message.episode_id for message in layers.history[-2:]}  # the newest exchange is always shown
         recalled = [result for result in served.results if result.episode.id not in just_said]
         material = Material(
@@ -217,6 +219,7 @@ class Orchestrator:
             now=self._clock.now(),
             zone=self._clock.zone(),
             windows=query.windows,
+            speaker=question.speaker,
         )
         return self._prompts.build(material, budget.tokens)
 

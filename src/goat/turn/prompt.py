@@ -11,13 +11,13 @@ Everything before the data message equals the prompt of the turn before plus its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
 from itertools import pairwise
 
 from goat.ports.models import TokenCounter
-from goat.records.episodes import Episode, Role
+from goat.records.episodes import Episode, Role, as_said
 from goat.records.memory import Fact, HistoryMessage
 from goat.records.models import ChatMessage
 from goat.records.search import Recalled
@@ -34,7 +34,8 @@ MESSAGE_OVERHEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`.
+    """What a prompt is made from. `recalled` comes best first and was found for `recalled_for`. `speaker` says whose
+    message it is where several people talk.
 
     `windows` are the times that the message names: what was said then stands in front, and more of it is shown.
     """
@@ -49,6 +50,7 @@ class Material:
     now: datetime
     zone: tzinfo
     windows: Sequence[Window] = ()
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class PromptBuilder:
         needed = self._counter.count("\n".join(blocks[:from_then]))
         guaranteed = max(shares.l3_min_guarantee_tokens, min(needed, shares.temporal_l3_guarantee_tokens))
         budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
-        text = clip(material.text, self._hard_cap // 2, self._counter)
+        text = clip(as_said(material.speaker, material.text), self._hard_cap // 2, self._counter)
         system = clip(self._system(material), self._hard_cap // 4, self._counter)
         opening = self._opening(material)
         cost = {"message": self._cost(text), "system": self._cost(system), "data": self._cost(opening)}
@@ -133,7 +135,7 @@ class PromptBuilder:
 
     def _history(self, material: Material, tokens: int) -> tuple[ChatMessage, ...]:
         """The conversation within `tokens`, marks of time and of what was left out included."""
-        said = material.history
+        said = [replace(one, text=as_said(one.speaker, one.text)) for one in material.history]
         pauses = {one.episode_id for before, one in pairwise(said) if one.at - before.at >= self._gap}
         mark_cost = self._counter.count(f"[{_stamp(material.now, material.zone)}]\n")
         reserve = min((len(pauses) + 2) * mark_cost + self._counter.count(LEFT_OUT), tokens // 2)

@@ -9,14 +9,15 @@ import json
 import os
 import sys
 import time
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 BEHAVIOUR = sys.argv[1]
 SCHEMA = {"type": "object", "properties": {}}
-TOOLS = [
-    {"name": name, "description": f"Does {name}.", "inputSchema": SCHEMA} for name in ("die", "mix", "never", "up")
-]
+NAMES = ("die", "leak", "mix", "never", "up")
+TOOLS = [{"name": name, "description": f"Does {name}{BEHAVIOUR}.", "inputSchema": SCHEMA} for name in NAMES]
 
 
 def send(message: dict[str, Any]) -> None:
@@ -33,13 +34,17 @@ def listed(cursor: str | None) -> dict[str, Any]:
 
 def called(name: str) -> dict[str, Any]:
     if name == "die":
-        sys.stderr.write("Segmentation fault with token-of-the-test\n")
+        sys.stderr.write(f"Segmentation fault with {os.environ.get('TOKEN')}\n")
         sys.stderr.flush()
         os._exit(3)
     if name == "up":
         TOOLS.append({"name": "upper", "description": "Came later.", "inputSchema": SCHEMA})
         send({"method": "notifications/tools/list_changed"})
         send({"method": "notifications/message", "params": {"level": "info", "data": "hello"}})
+    if name == "leak":
+        token = os.environ.get("TOKEN", "")
+        texts = [token, quote(token, safe=""), b64encode(f"ana:{token}".encode()).decode(), json.dumps({"t": token})]
+        return {"content": [{"type": "text", "text": text} for text in texts], "isError": True}
     parts = [
         {"type": "text", "text": "one"},
         {"type": "image", "data": "AAAA", "mimeType": "image/png"},
@@ -68,7 +73,7 @@ def main() -> None:
     if BEHAVIOUR == "hangs":
         time.sleep(600)
     if BEHAVIOUR == "crashes":
-        sys.exit("cannot open the database token-of-the-test")
+        sys.exit(f"cannot open the database {os.environ.get('TOKEN')}")
     if BEHAVIOUR == "garbage":
         sys.stdout.buffer.write(b'\xff\xfe no JSON \x00\n[1, 2, 3]\n{"jsonrpc": "2.0", "id": "of nobody"}\n')
         sys.stdout.flush()

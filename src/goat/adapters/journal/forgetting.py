@@ -93,6 +93,10 @@ class SqlForgetting:
         rows = await self._db.read(lambda connection: connection.execute(_UNFINISHED).all())
         return [Forgotten(row.seq, row.owner, row.chat, row.episode_id, tuple(row.ords)) for row in rows]
 
+    async def put_aside(self) -> list[str]:
+        """The folders `backups/before-restore-…`."""
+        return [str(path) for path in self._database.put_aside()]
+
     async def finish(self, forgotten: Sequence[Forgotten]) -> None:
         """Write the file anew, empty its log, remove the copies made before upgrades."""
         if not forgotten:

@@ -41,7 +41,7 @@ _MARKS: Final = re.compile(r"[^\w\s👍👎]|_")
 
 
 class Prompts(Protocol):
-    """What is needed of the Bot API. Both raise `BotApiError`."""
+    """What is needed of the Bot API. Each raises `BotApiError`."""
 
     async def send_text(
         self, place: Address, text: str, entities: Sequence[Entity] = (), *, buttons: Keyboard = ()
@@ -53,6 +53,10 @@ class Prompts(Protocol):
         self, chat: int, message: int, text: str, entities: Sequence[Entity] = (), *, buttons: Keyboard = ()
     ) -> None:
         """Change a message and its buttons."""
+        ...
+
+    async def edit_buttons(self, chat: int, message: int, buttons: Keyboard = ()) -> None:
+        """Change the buttons of a message, or take them away."""
         ...
 
 
@@ -172,10 +176,12 @@ class TelegramAsker:
 
     async def _pressed(self, tap: Tap, meaning: Meaning) -> str:
         number, _, verdict = meaning.value.partition(":")
-        say = texts_for(tap.sender.language)
         if self._resolve(int(number), verdict == Verdict.YES.value):
             return ""
-        return say("approval.over")
+        if tap.address is not None and tap.message_id is not None:
+            with suppress(BotApiError):  # it is told in any case
+                await self._prompts.edit_buttons(tap.address.chat, tap.message_id)
+        return texts_for(tap.sender.language)("approval.over")
 
     def _resolve(self, number: int, yes: bool) -> bool:
         """Answer a question; False where nobody waits for the answer any more."""

@@ -118,8 +118,12 @@ class TelegramClient:
         return _object("getWebhookInfo", await self._call("getWebhookInfo"))
 
     async def set_webhook(self, url: str, secret: str, kinds: Sequence[str]) -> None:
-        """Have updates pushed to an address, with the secret in a header. None that waits is dropped."""
-        await self._call("setWebhook", {"url": url, "secret_token": secret, "allowed_updates": list(kinds)})
+        """Have updates pushed to an address, one after another, with the secret in a header.
+
+        None that waits is dropped.
+        """
+        asked = {"url": url, "secret_token": secret, "allowed_updates": list(kinds), "max_connections": 1}
+        await self._call("setWebhook", asked)
 
     async def delete_webhook(self) -> None:
         """End the pushing; what waits is kept for the polls."""

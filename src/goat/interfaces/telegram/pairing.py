@@ -14,7 +14,6 @@ from goat.interfaces.telegram.envelope import Envelope
 from goat.interfaces.telegram.failures import BotApiError
 from goat.interfaces.telegram.message import Message
 from goat.interfaces.texts import texts_for
-from goat.ports.run import Clock
 from goat.records.arrivals import Admitted, Role
 
 STRANGERS: Final = 200
@@ -29,13 +28,11 @@ class Pairing:
         access: Access,
         client: TelegramClient,
         egress: Egress,
-        clock: Clock,
         arrived: Callable[[Admitted], Awaitable[None]],
     ) -> None:
         self._access = access
         self._client = client
         self._egress = egress
-        self._clock = clock
         self._arrived = arrived
         self._told: set[int] = set()
 

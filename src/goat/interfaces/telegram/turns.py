@@ -67,7 +67,6 @@ class Running:
     ended: str = ""
     rest: list[Said] = field(default_factory=list)
 
-    @property
     def over(self) -> bool:
         """Whether somebody ended it."""
         return bool(self.ended)
@@ -128,15 +127,19 @@ class Turns:
     # What a person may do with turns
 
     async def stop(self, address: Address, everything: bool = False) -> Stopped:
-        """End the turn of a place, with `everything` also what waits there; returns at once."""
+        """End the turn of a place, with `everything` also what waits there; returns at once.
+
+        Where no turn runs yet, what waits is the turn.
+        """
         running, lane = self._running.get(address.name), self._lanes.find(address.name)
         waiting = list(lane.items) if lane is not None else []
         if running is not None:
             running.end("stopped")
-        if everything and lane is not None:
-            lane.items.clear()
-            await self._drop(waiting, "stopped")
-        return Stopped(running is not None, len(waiting))
+        if lane is None or not (everything or running is None):
+            return Stopped(running is not None, len(waiting))
+        lane.items.clear()
+        await self._drop(waiting, "stopped")
+        return Stopped(running is not None or bool(waiting), len(waiting) if running is not None else 0)
 
     async def abandon(self, address: Address) -> bool:
         """End the turn of a place so that its answer never appears, and drop what waits; whether there was any."""
@@ -180,7 +183,10 @@ class Turns:
     # From what waits to a turn
 
     async def _work(self, lane: Lane[Said]) -> None:
-        await self._free.wait()
+        if self.held:
+            first = lane.items[0]
+            await self._say(first, texts_for(first.message.sender.language)("door.held"))
+            await self._free.wait()
         group = await self._next(lane)
         if not group:
             return  # it was stopped while more of it was waited for
@@ -228,7 +234,7 @@ class Turns:
 
     async def _answer(self, lane: Lane[Said], group: Sequence[Said], running: Running, say: Texts) -> str:
         """Run the turn in a task of its own, so that it can be ended without ending the lane; its outcome."""
-        if running.over:
+        if running.over():
             return running.ended
         if not any(one.message.addressed for one in group):
             return "not meant for the bot"
@@ -247,7 +253,7 @@ class Turns:
             raise
         finally:
             running.task = None
-        if task.cancelled() and running.over:
+        if task.cancelled() and running.over():
             if running.ended == "interrupted":
                 await self._say(head, say("door.interrupted"))
             return running.ended
@@ -296,7 +302,7 @@ class Turns:
             chat=message.address.name,
             text=turn_text(message, received.lines, said.before),
             at=said.arrival.arrived if message.edited else message.at,
-            speaker=message.sender.name,
+            speaker="" if message.address.private else message.sender.name,
             source=CHANNEL,
             key=said.key,
             extra=envelope.packed(),

@@ -81,11 +81,12 @@ class Desk:
         """Wait until somebody sleeps for at least so long."""
         await self.until(lambda: any(wait >= seconds - 1e-6 for wait in self.clock.waits))
 
-    async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until something becomes true."""
+    async def until(self, condition: Callable[[], bool], passing: float = 0.0) -> None:
+        """Wait until something becomes true; meanwhile seconds pass quickly where `passing` says how many at a time."""
         async with asyncio.timeout(SECONDS):
-            while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            while not condition():
                 await asyncio.sleep(0.002)
+                self.clock.move(passing)
 
     async def undelivered(self) -> list[Undelivered]:
         """What did not arrive, oldest first."""

@@ -32,11 +32,14 @@ async def test_telegram_b25_typing_is_shown_every_four_seconds_of_a_long_turn(de
 
 @pytest.mark.parametrize("failure", [RuntimeError("a bug"), asyncio.CancelledError(), TimeoutError()])
 async def test_telegram_b25_typing_ends_with_a_turn_that_fails(desk: Any, ana: Person, failure: BaseException) -> None:
+    async def fails(egress: Any) -> None:
+        async with egress.turn("ana", Address(ana.id), Envelope(turn="t")):
+            await desk.asleep(4)
+            raise failure
+
     async with desk.egress() as egress:
         with pytest.raises(type(failure)):
-            async with egress.turn("ana", Address(ana.id), Envelope(turn="t")):
-                await desk.asleep(4)
-                raise failure
+            await fails(egress)
         assert desk.clock.waits == []
         assert actions(desk) == 1
 

@@ -20,25 +20,27 @@ WORDS = "These are the words of an answer that is long enough to be shown before
 class Written:
     """A turn whose answer is being written."""
 
-    def __init__(self, desk: Any, egress: Any, live: Any, address: Address, envelope: Envelope) -> None:
+    def __init__(self, desk: Any, live: Any, place: Person, address: Address, envelope: Envelope) -> None:
         self.desk = desk
         self.live = live
         self.text = ""
-        self._egress = egress
+        self._place = place
         self._address = address
         self._envelope = envelope
 
-    async def writes(self, piece: str) -> None:
-        """The model writes; then the time until the next change passes, however long it is."""
+    def writes(self, piece: str) -> None:
+        """The model writes."""
         self.text += piece
         self.live.on_text(piece)
-        await self.desk.asleep(1)
-        self.desk.clock.move(60)
 
-    async def shows(self, count: int) -> None:
-        """Wait until the preview was shown or changed so many times in all."""
-        calls = lambda: len(self.desk.api.calls_of("sendMessage")) + len(self.desk.api.calls_of("editMessageText"))  # noqa: E731
-        await self.desk.until(lambda: calls() >= count)
+    async def shows(self, *answers: str) -> None:
+        """Let time pass until these are the bot's messages in the chat; without any, those that were written."""
+        wanted = list(answers or [self.text.strip()])
+        await self.desk.until(lambda: self.desk.api.screen(self._place).answers == wanted, passing=0.5)
+
+    async def calls(self, method: str, count: int) -> None:
+        """Let time pass until a method was called so many times in all."""
+        await self.desk.until(lambda: len(self.desk.api.calls_of(method)) >= count, passing=0.5)
 
     async def commits(self) -> None:
         """The answer is complete and kept."""
@@ -50,7 +52,7 @@ async def turn(desk: Any, egress: Any, to: Person, name: str = "t", **envelope: 
     """A turn that answers somebody where he is."""
     address, sent = Address(to.chat.id, to.topic), Envelope(turn=name, **envelope)
     async with egress.turn(str(address.chat), address, sent) as live:
-        yield Written(desk, egress, live, address, sent)
+        yield Written(desk, live, to, address, sent)
 
 
 def failed(desk: Any) -> list[int]:
@@ -60,11 +62,11 @@ def failed(desk: Any) -> list[int]:
 async def test_an_answer_grows_in_one_message(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await desk.until(lambda: desk.api.screen(ana).answers == [WORDS.strip()])
-            await written.writes("**And more.** ")
-            await desk.until(lambda: desk.api.screen(ana).answers == [f"{WORDS}And more."])
-            await written.writes("The end.")
+            written.writes(WORDS)
+            await written.shows()
+            written.writes("**And more.** ")
+            await written.shows(f"{WORDS}And more.")
+            written.writes("The end.")
             await written.commits()
         await desk.delivered(egress)
     [seen] = [seen for seen in desk.api.screen(ana).messages if seen.from_bot]
@@ -75,7 +77,9 @@ async def test_an_answer_grows_in_one_message(desk: Any, ana: Person) -> None:
 async def test_a_short_answer_is_sent_once(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes("Yes.")
+            written.writes("Yes.")
+            await written.calls("sendChatAction", 4)  # some seconds later
+            assert desk.api.screen(ana).answers == []
             await written.commits()
         await desk.delivered(egress)
     assert desk.api.screen(ana).answers == ["Yes."]
@@ -89,33 +93,28 @@ async def test_a_private_chat_is_changed_each_second_and_a_group_every_three(des
         for place, seconds in ((ana, 1.0), (ana.at(group), 3.0)):
             async with turn(desk, egress, place, name=str(seconds)) as written:
                 await desk.until(lambda: desk.clock.waits == [4.0])  # typing alone
-                written.live.on_text(WORDS)
-                for _ in range(2):
-                    await desk.until(lambda wait=seconds: min(desk.clock.waits) == wait)
-                    desk.clock.move(seconds)
-                    desk.clock.move(4)
-                    await written.shows(1)
+                written.writes(WORDS)
+                await desk.until(lambda pause=seconds: desk.clock.waits == [pause, 4.0])
+                desk.clock.move(seconds)
+                await desk.until(lambda there=place: len(desk.api.screen(there).answers) == 1)
+                await desk.until(lambda pause=seconds: pause in desk.clock.waits)
 
 
 async def test_the_newest_text_wins(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
-            desk.api.fails("editMessageText", Fault.slow(0.2))
-            await written.writes("1 ")
-            await desk.until(lambda: len(desk.api.calls_of("editMessageText")) == 1)
-            for number in range(2, 50):
-                written.text += f"{number} "
-                written.live.on_text(f"{number} ")
-            await desk.asleep(1)
-            desk.clock.move(60)
-            await desk.until(lambda: desk.api.screen(ana).answers == [written.text.strip()])
+            written.writes(WORDS)
+            await written.shows()
+            desk.api.fails("editMessageText", Fault.slow(0.3))
+            written.writes("0 ")
+            await written.calls("editMessageText", 1)
+            for number in range(1, 50):
+                written.writes(f"{number} ")
+            await written.shows()
             await written.commits()
         await desk.delivered(egress)
-    assert (
-        len(desk.api.calls_of("editMessageText")) == 3
-    )  # the slow one, the newest, and the last, which changes nothing
+    # the slow one, the newest, and the last, which changes nothing
+    assert len(desk.api.calls_of("editMessageText")) == 3
 
 
 async def test_telegram_b14_edits_that_are_put_off_are_left_out_and_the_final_text_arrives(
@@ -123,27 +122,35 @@ async def test_telegram_b14_edits_that_are_put_off_are_left_out_and_the_final_te
 ) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
-            for number in range(6):
-                if number % 2:
+            written.writes(WORDS)
+            await written.shows()
+            for number in range(1, 7):
+                if number % 2 == 0:
                     desk.api.fails("editMessageText", Fault.too_many(5))
-                before = len(desk.api.calls_of("editMessageText"))
-                await written.writes(f"{number} ")
-                await desk.until(lambda count=before: len(desk.api.calls_of("editMessageText")) > count)
-            assert failed(desk) == [429] * 3
-            assert max(desk.clock.waits) >= 5  # what was put off waits as long as it was told to, and more
+                written.writes(f"{number} ")
+                await written.calls("editMessageText", number)
             await written.commits()
         desk.clock.move(60)
         await desk.delivered(egress)
+    assert failed(desk)[:3] == [429] * 3
     assert desk.api.screen(ana).answers == [written.text.strip()]
+
+
+async def test_telegram_b14_the_time_between_edits_grows_when_they_are_put_off(desk: Any, ana: Person) -> None:
+    desk.api.fails("editMessageText", Fault.too_many(2), calls=3)
+    async with desk.egress() as egress, turn(desk, egress, ana) as written:
+        written.writes(WORDS)
+        await written.shows()
+        written.writes("more")
+        await written.calls("editMessageText", 3)
+        await desk.until(lambda: any(4 < wait <= 8 for wait in desk.clock.waits))
 
 
 async def test_telegram_b14_a_final_edit_that_is_put_off_comes_later(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
+            written.writes(WORDS)
+            await written.shows()
             written.text += "The end."
             await written.commits()
             desk.api.fails("editMessageText", Fault.too_many(30), calls=2)
@@ -159,10 +166,9 @@ async def test_telegram_b15_of_a_long_answer_exactly_its_parts_remain(desk: Any,
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
             for number in range(30):
-                before = len(desk.api.calls)
-                await written.writes(f"Paragraph {number}. " + "x" * 180 + "\n\n")
-                if number < 15:
-                    await desk.until(lambda count=before: len(desk.api.calls) > count)
+                written.writes(f"Paragraph {number}. " + "x" * 180 + "\n\n")
+                if number in (3, 9, 15):
+                    await written.shows()
             await written.commits()
         await desk.delivered(egress)
     answers = desk.api.screen(ana).answers
@@ -174,9 +180,9 @@ async def test_telegram_b15_an_answer_that_becomes_a_file_leaves_no_preview(desk
     code = "```python\n" + "print('some line')\n" * 1000 + "```"
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(code[:1000])
-            await written.shows(1)
-            assert len(desk.api.screen(ana).answers) == 1
+            written.live.on_text(code[:1000])
+            await written.calls("sendMessage", 1)
+            await desk.until(lambda: len(desk.api.screen(ana).answers) == 1)
             written.text = code
             await written.commits()
         await desk.delivered(egress)
@@ -188,12 +194,15 @@ async def test_telegram_b15_an_answer_that_becomes_a_file_leaves_no_preview(desk
 async def test_what_was_written_before_a_failure_stays_and_says_that_it_is_cut(
     desk: Any, ana: Person, failure: BaseException
 ) -> None:
+    async def fails(egress: Any) -> None:
+        async with turn(desk, egress, ana) as written:
+            written.writes(WORDS)
+            await written.shows()
+            raise failure
+
     async with desk.egress() as egress:
         with pytest.raises(type(failure)):
-            async with turn(desk, egress, ana) as written:
-                await written.writes(WORDS)
-                await written.shows(1)
-                raise failure
+            await fails(egress)
         await egress.say(str(ana.id), Address(ana.id), "That did not work.")
         await desk.answer(egress, ana, "The next answer.", Envelope(turn="u"))
         await desk.delivered(egress)
@@ -205,9 +214,9 @@ async def test_a_preview_of_a_killed_process_becomes_the_answer_of_its_turn(desk
     await desk.outbox.keep_preview(CHANNEL, str(ana.id), Address(ana.id).name, Preview("t", preview))
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await desk.until(lambda: desk.api.screen(ana).answers == [WORDS.strip()])
-            await written.writes("The end.")
+            written.writes(WORDS)
+            await written.shows()
+            written.writes("The end.")
             await written.commits()
         await desk.delivered(egress)
     assert desk.api.screen(ana).answers == [f"{WORDS}The end."]
@@ -219,8 +228,8 @@ async def test_the_preview_of_another_turn_is_left_alone(desk: Any, ana: Person)
     await desk.outbox.keep_preview(CHANNEL, str(ana.id), Address(ana.id).name, Preview("older", preview))
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(2)
+            written.writes(WORDS)
+            await written.shows("An older answer, cut off", WORDS.strip())
             await written.commits()
         await desk.delivered(egress)
     assert desk.api.screen(ana).answers == ["An older answer, cut off", WORDS.strip()]
@@ -229,16 +238,16 @@ async def test_the_preview_of_another_turn_is_left_alone(desk: Any, ana: Person)
 async def test_a_preview_waits_until_the_answer_before_is_delivered(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana, name="1") as first:
-            await first.writes(WORDS)
-            await first.shows(1)
+            first.writes(WORDS)
+            await first.shows()
             await first.commits()
             desk.api.fails("editMessageText", Fault.too_many(500))
         await desk.asleep(500)
         async with turn(desk, egress, ana, name="2") as second:
-            second.live.on_text("Second: " + WORDS)
-            second.text = "Second: " + WORDS
-            await desk.asleep(1)
-            desk.clock.move(5)
+            second.writes("Second: " + WORDS)
+            await desk.until(lambda: 1.0 in desk.clock.waits)
+            desk.clock.move(50)
+            await second.calls("sendChatAction", 3)
             await second.commits()
         assert desk.api.screen(ana).answers == [WORDS.strip()]
         desk.clock.move(500)
@@ -246,35 +255,37 @@ async def test_a_preview_waits_until_the_answer_before_is_delivered(desk: Any, a
     assert desk.api.screen(ana).answers == [WORDS.strip(), f"Second: {WORDS}".strip()]
 
 
-@pytest.mark.parametrize(
-    ("fault", "answers"),
-    [
-        (Fault.error(400, "Bad Request: NO_PREVIEWS_HERE"), ["the end"]),
-        (Fault.drop(), ["the end"]),
-        (Fault.page(500), ["the end"]),
-    ],
-)
-async def test_a_preview_that_fails_is_given_up_and_the_answer_comes(
-    desk: Any, ana: Person, fault: Fault, answers: list[str]
-) -> None:
+@pytest.mark.parametrize("fault", [Fault.error(400, "Bad Request: NO_PREVIEWS_HERE"), Fault.drop(), Fault.page(500)])
+async def test_a_preview_that_fails_is_given_up_and_the_answer_comes(desk: Any, ana: Person, fault: Fault) -> None:
     desk.api.fails("sendMessage", fault)
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
-            await written.desk.until(lambda: desk.api.calls_of("sendMessage")[0].error or fault.way == "drop")
-            written.text = "the end"
+            written.writes(WORDS)
+            await written.calls("sendMessage", 1)
+            written.writes("more")
+            await written.calls("sendChatAction", 9)
             await written.commits()
         await desk.delivered(egress)
-    assert desk.api.screen(ana).answers == answers
+    assert desk.api.screen(ana).answers == [f"{WORDS}more"]
     assert len(desk.api.calls_of("sendMessage")) == 2
+
+
+async def test_a_preview_whose_formatting_is_refused_is_shown_plain(desk: Any, ana: Person) -> None:
+    desk.api.fails("sendMessage", Fault.error(400, "Bad Request: can't parse entities"))
+    async with desk.egress() as egress:
+        async with turn(desk, egress, ana) as written:
+            written.writes(f"**{WORDS.strip()}**")
+            await written.shows(WORDS.strip())
+            await written.commits()
+        await desk.delivered(egress)
+    assert desk.api.screen(ana).last.marked("bold") == [WORDS.strip()]
 
 
 async def test_a_preview_that_somebody_deleted_is_replaced_by_the_answer(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
+            written.writes(WORDS)
+            await written.shows()
             ana.deletes(desk.api.screen(ana).last)
             await written.commits()
         await desk.delivered(egress)
@@ -285,8 +296,8 @@ async def test_a_preview_that_somebody_deleted_is_replaced_by_the_answer(desk: A
 async def test_a_final_edit_whose_outcome_is_unknown_is_repeated(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
+            written.writes(WORDS)
+            await written.shows()
             written.text += "The end."
             await written.commits()
             desk.api.fails("editMessageText", Fault.drop().after_effect())
@@ -302,15 +313,13 @@ async def test_a_final_edit_whose_outcome_is_unknown_is_repeated(desk: Any, ana:
 async def test_a_final_edit_that_never_gets_an_answer_is_given_up_as_unknown(desk: Any, ana: Person) -> None:
     async with desk.egress() as egress:
         async with turn(desk, egress, ana) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
+            written.writes(WORDS)
+            await written.shows()
             written.text += "The end."
             await written.commits()
             desk.api.fails("editMessageText", Fault.page(502), calls=None)
         await desk.answer(egress, ana, "next")
-        for _ in range(10):
-            await desk.asleep(0.75)
-            desk.clock.move(100)
+        await desk.until(lambda: len(desk.api.screen(ana).answers) == 2, passing=20)
         await desk.delivered(egress)
     assert desk.api.screen(ana).answers == [WORDS.strip(), "next"]
     assert [outcome for outcome, _ in await desk.outcomes()] == [Outcome.UNKNOWN]
@@ -321,8 +330,8 @@ async def test_in_a_group_the_preview_replies_to_the_question_already(desk: Any,
     question = there.says("a question")
     async with desk.egress() as egress:
         async with turn(desk, egress, there, reply_to=question.id) as written:
-            await written.writes(WORDS)
-            await written.shows(1)
+            written.writes(WORDS)
+            await written.shows()
             await written.commits()
         await desk.delivered(egress)
     [seen] = [seen for seen in desk.api.screen(there).messages if seen.from_bot]

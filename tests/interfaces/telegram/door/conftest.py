@@ -1,0 +1,170 @@
+"""A whole bot over HTTP: the fake Bot API on one side, a GOAT in memory with a model in the test's hands on the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goat.adapters.clock_system import SystemClock
+from goat.app import App
+from goat.interfaces.telegram.client import TelegramClient
+from goat.interfaces.telegram.door import Door, Told, introduced
+from goat.interfaces.telegram.message import Me
+from goat.interfaces.telegram.status import Status
+from goat.records.arrivals import Admitted
+from goat.records.models import ModelRequest, Reply
+from goat.settings import Settings
+from goat.settings.section_telegram import TelegramSettings
+from goat.testing.app import memory_app
+from goat.testing.bot_api import FakeBotApi
+from goat.testing.observer import KeepingObserver
+
+FIRST_PERSON = 700_001
+"""The id of the first person of a fake Bot API: in these tests the admin, unless a test says otherwise."""
+
+PATIENCE = 30.0
+Answering = Callable[[ModelRequest], Awaitable[str | Reply]]
+
+
+class Thinker:
+    """A model whose answers a test makes: by default it says back what it was asked last."""
+
+    name = "thinker"
+
+    def __init__(self) -> None:
+        self.requests: list[ModelRequest] = []
+        self.answer: Answering = self.echo
+
+    async def echo(self, request: ModelRequest) -> str:
+        """The last message, said back."""
+        return f"You said: {request.messages[-1].content}"
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
+        """What the test wants."""
+        self.requests.append(request)
+        answer = await self.answer(request)
+        reply = answer if isinstance(answer, Reply) else Reply(answer, model=self.name)
+        if on_text is not None and reply.text:
+            on_text(reply.text)
+        return reply
+
+    def asked(self, place: int = -1) -> str:
+        """The person's newest words in a request."""
+        return self.requests[place].messages[-1].content
+
+
+@dataclass
+class Bot:
+    """A bot that runs."""
+
+    api: FakeBotApi
+    app: App
+    model: Thinker
+    status: Status
+    client: TelegramClient
+    running: asyncio.Task[None]
+    stop: asyncio.Event
+    codes: list[str] = field(default_factory=list)
+    arrived: list[Admitted] = field(default_factory=list)
+
+    @property
+    def notices(self) -> list[str]:
+        """What was told to the log."""
+        observer = self.app.backends.observer
+        assert isinstance(observer, KeepingObserver)
+        return [f"{one.subject}: {one.text}" for one in observer.notices]
+
+    async def until(self, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
+        """Wait until something comes true."""
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await asyncio.sleep(0.01)
+
+    async def idle(self) -> None:
+        """Wait until everything that came is done."""
+        channel = f"telegram:{self.api.bot.id}"
+        async with asyncio.timeout(PATIENCE):
+            while self.api.waiting or await self.app.backends.inbox.waiting(channel):
+                await asyncio.sleep(0.01)
+            while await self.app.backends.outbox.waiting("telegram"):
+                await asyncio.sleep(0.01)
+
+    async def end(self) -> None:
+        """Stop in order."""
+        self.stop.set()
+        await asyncio.wait_for(asyncio.shield(self.running), PATIENCE)
+
+
+Bots = Callable[..., AbstractAsyncContextManager[Bot]]
+
+
+@asynccontextmanager
+async def bot_over(
+    api: FakeBotApi,
+    workspaces: Path,
+    model: Thinker | None = None,
+    settings: Settings | None = None,
+    bad_starts: int = 0,
+    timeout: float = 30.0,
+    tools: Any = None,
+    **telegram: Any,
+) -> AsyncIterator[Bot]:
+    """A bot on a fake Bot API; further words are settings of [telegram] or backends by their names."""
+    mine = {name: telegram.pop(name) for name in list(telegram) if name in TelegramSettings.model_fields}
+    chosen = TelegramSettings(**{"admin_chat_id": FIRST_PERSON, "drain_seconds": 0.2, **mine})
+    settings = (settings or Settings()).model_copy(update={"telegram": chosen})
+    model = model or Thinker()
+    backends = {"clock": SystemClock("UTC"), "model": model, **telegram}
+    async with (
+        memory_app(settings, workspaces, **backends) as app,
+        TelegramClient(api.token, api=api.base_url, files=api.base_file_url, timeout=timeout) as client,
+    ):
+        if tools is not None:
+            app.acting.outfit.add(lambda: list(tools))
+        status = Status(app.backends.clock, app.backends.observer.notice)
+        account = await introduced(client, app, status)
+        codes: list[str] = []
+        arrived: list[Admitted] = []
+        told = Told(lambda me: None, lambda me, code: codes.append(code), arrived.append)
+        stop = asyncio.Event()
+        door = Door(app, client, Me(account["id"], account["username"]), status, told)
+        running = asyncio.create_task(door.run(stop, bad_starts))
+        bot = Bot(api, app, model, status, client, running, stop, codes, arrived)
+        try:
+            yield bot
+        finally:
+            stop.set()
+            await asyncio.wait({running}, timeout=PATIENCE)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.fixture
+def bots(tmp_path: Path) -> Bots:
+    """Makes bots: `async with bots(api) as bot: …`."""
+
+    def make(api: FakeBotApi, **options: Any) -> AbstractAsyncContextManager[Bot]:
+        return bot_over(api, tmp_path / "workspaces", **options)
+
+    return make
+
+
+@pytest.fixture
+async def bot(api: FakeBotApi, bots: Bots) -> AsyncIterator[Bot]:
+    """A bot whose admin is the first person."""
+    async with bots(api) as one:
+        yield one
+
+
+def gate() -> tuple[asyncio.Event, asyncio.Event]:
+    """Two events: one says that somebody waits, the other lets them go on."""
+    return asyncio.Event(), asyncio.Event()
+
+
+__all__ = ["Bot", "Bots", "Thinker", "replace"]
