@@ -132,7 +132,6 @@ async def _over(
     from goat.adapters.working_sqlite import SqliteWorkingStore
 
     embedder = await stack.enter_async_context(_embedder(observer))
-    extractors = {"rules": RuleEntities, "none": NoEntities}
     journal = SqlJournal(database, clock)
     working = SqliteWorkingStore(database, clock)
     passages = SqlitePassages(database)
@@ -153,7 +152,7 @@ async def _over(
         working=working,
         permanent=SqlitePermanentStore(database),
         embedder=embedder,
-        entities=extractors[settings.recall.entities](),
+        entities=RuleEntities() if settings.recall.entities == "rules" else NoEntities(),
         reranker=NoReranker(),
         tokens=tokens,
         model=await _model(settings, working, usage, tokens, clock, observer, stack),

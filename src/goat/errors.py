@@ -141,7 +141,7 @@ class ModelError(GoatError):
     """A language model gave no usable answer.
 
     `fault` says of which kind it is, `retry_after` for how many seconds the endpoint wants to be left alone, and
-    `usage` what the call used all the same.
+    `usage` what the call used all the same. `quoted` are the parts of `problem` that are somebody else's words.
     """
 
     def __init__(
@@ -153,6 +153,7 @@ class ModelError(GoatError):
         *,
         retry_after: float | None = None,
         usage: Usage | None = None,
+        quoted: Sequence[str] = (),
     ) -> None:
         self.model = model
         self.problem = problem
@@ -160,7 +161,14 @@ class ModelError(GoatError):
         self.fault = fault
         self.retry_after = retry_after
         self.usage = usage or Usage()
+        self.quoted = tuple(words for words in quoted if words)
         super().__init__(f"The model {model} gave no answer: {problem}. {remedy}")
+
+    def in_own_words(self, told: str) -> str:
+        """A sentence about it without what the endpoint said: a traceback perhaps, or the number of a request."""
+        for words in self.quoted:
+            told = told.replace(words, "…")
+        return told
 
 
 class ToolError(GoatError):

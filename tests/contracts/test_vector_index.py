@@ -309,3 +309,29 @@ async def test_a39_a_search_during_changes_finds_what_stays_and_nothing_that_has
         await asyncio.sleep(0)
     await changing
     assert set(await found(index, limit=200)) == came - gone
+
+
+async def test_the_centre_is_the_mean_of_one_owners_vectors(index: VectorIndex) -> None:
+    assert await index.centre("ana") is None
+    await add(index, row(0, toward(0.9)), row(1, toward(0.5)), row(2, toward(0.1), owner="dan"))
+    centre = await index.centre("ana")
+    assert centre is not None
+    assert centre.count == 2
+    assert np.allclose(centre.mean, (toward(0.9) + toward(0.5)) / 2, atol=0.01)
+    await index.apply([], [("ana", 0)], cursor=2)
+    left = await index.centre("ana")
+    assert left is not None
+    assert np.allclose(left.mean, toward(0.5), atol=0.01)
+    await index.apply([], [("ana", 1)], cursor=3)
+    assert await index.centre("ana") is None
+
+
+async def test_the_centre_of_many_vectors_is_near_their_mean(index: VectorIndex) -> None:
+    random = np.random.default_rng(1)
+    drawn = random.standard_normal((3000, DIMENSIONS)) + 1
+    vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    await add(index, *(row(number, vector) for number, vector in enumerate(vectors)))
+    centre = await index.centre("ana")
+    assert centre is not None
+    assert centre.count == 3000
+    assert np.allclose(centre.mean, vectors.mean(axis=0), atol=0.03)

@@ -60,6 +60,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
         sql("DELETE FROM term WHERE id IN (SELECT id FROM term ORDER BY length(t) DESC LIMIT 6)"),
         "word index",
     ),
+    "passages are filed under another chat": (sql("UPDATE label SET t = t || 'x' WHERE t <> ''"), "word index"),
+    "a use of no message": (
+        sql("INSERT INTO recalled (owner_id, episode_id, count, last) VALUES (1, 777, 1, 0)"),
+        "uses",
+    ),
+    "a message to enrich that is none": (sql("INSERT INTO to_enrich (episode_id) VALUES (777)"), "enrichment"),
     "a kept vector is lost": (sql("DELETE FROM emb WHERE ord = 0"), "kept vectors"),
     "a vector without a passage": (
         sql("INSERT INTO emb SELECT owner_id, model_id, 999, v FROM emb WHERE ord = 0"),
@@ -84,7 +90,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_home_is_named_and_mended(damage: str, whole: Path, tmp_path: Path) -> None:
+def test_a40_a_damaged_home_is_named_and_mended(damage: str, whole: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(whole, home)
     hurt, where = DAMAGES[damage]

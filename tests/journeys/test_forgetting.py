@@ -95,4 +95,20 @@ def test_a_kill_before_anything_was_forgotten_leaves_all_of_it(tmp_path: Path) -
     told(tmp_path, word)
     refused = goat(tmp_path, "memory", "forget", word, text="n\n")
     assert refused.returncode != 0
+    assert b"Nothing was forgotten." in refused.stderr
+    unasked = goat(tmp_path, "memory", "forget", word)
+    assert unasked.returncode != 0
+    assert b"--yes" in unasked.stderr
     assert word.encode() in goat(tmp_path, "search", word).stdout
+
+
+def test_what_a_restore_put_aside_is_named_when_something_is_forgotten(tmp_path: Path) -> None:
+    word, home, copy = canary(4), tmp_path / "home", tmp_path / "backup"
+    assert goat(home, "ask", f"my word is {word}").returncode == 0
+    assert goat(home, "backup", str(copy)).returncode == 0
+    assert goat(home, "restore", str(copy), "--force").returncode == 0
+    [aside] = (home / "backups").glob("before-restore-*")
+    done = goat(home, "memory", "forget", word, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert str(aside) in done.stdout.decode()
+    assert {Path(name).parts[:2] for name in files_with(home, word)} == {("backups", aside.name)}

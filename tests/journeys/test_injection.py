@@ -203,7 +203,7 @@ async def test_a_person_s_own_wish_is_not_in_the_way(tmp_path: Path) -> None:
         assert await one.app.identity.read("admin") == "You are kind."
 
 
-async def test_a_guest_is_offered_nothing_that_touches_the_machine(tmp_path: Path) -> None:
+async def test_f_b18_a_guest_is_offered_nothing_that_touches_the_machine(tmp_path: Path) -> None:
     async with victim(tmp_path, "page", "nothing") as one:
         one.model._first = ("shell_run", {"command": "id"})
         await say(one.app, "Run id.", owner="guest")

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from goat.app import App
 from goat.memory.keys import working_key
+from goat.records.episodes import Incoming
+from goat.records.models import Reply
 from goat.settings import Settings
 from goat.settings.sections import WorkingSettings
 from goat.testing.app import memory_app, say
@@ -75,3 +77,64 @@ async def test_the_bytes_before_the_data_message_only_grow_between_two_trims() -
     before = [[(m.role, m.content) for m in request.messages[:-2]] for request in model.requests]
     grew = [later[: len(earlier)] == earlier for earlier, later in pairwise(before)]
     assert sum(grew) >= len(grew) * 2 / 3 - 1
+
+
+async def test_telegram_h4_a_new_conversation_holds_nothing_of_the_old_one_and_memory_all_of_it() -> None:
+    async with memory_app(SMALL) as app:
+        for number in range(8):
+            await say(app, f"old message {number}")
+        await app.memory.begin_anew("admin", "test")
+        assert await shown(app) == []
+        assert (await app.memory.thread("admin", "test")).value.topic_id == ""
+        await say(app, "new message")
+        assert await shown(app) == ["new message", "All right."]
+        assert len(await app.overview.recent("admin", 100)) == 18
+        await app.memory.begin_anew("admin", "test")
+        assert await shown(app) == []
+
+
+async def test_telegram_h4_a_new_conversation_stays_new_when_the_list_is_lost() -> None:
+    async with memory_app(SMALL) as app:
+        for number in range(8):
+            await say(app, f"old message {number}")
+        await app.memory.begin_anew("admin", "test")
+        await say(app, "new message")
+        await app.backends.working.delete(working_key("admin", "test"))
+        assert await shown(app) == ["new message", "All right."]
+        for number in range(20):
+            await say(app, f"newer message {number}")
+        assert not [text for text in await shown(app) if text.startswith("old")]
+
+
+async def test_telegram_c5_an_answer_that_comes_after_a_new_beginning_is_not_in_the_new_conversation() -> None:
+    async with memory_app(SMALL) as app:
+        question = await app.memory.receive(Incoming("admin", "test", "old", app.backends.clock.now()))
+        await app.memory.begin_anew("admin", "test")
+        answer = await app.memory.answer(question, "", Reply("late answer"), app.backends.clock.now())
+        await app.memory.remember_exchange([question.episode], answer.episode)
+        assert await shown(app) == []
+        await say(app, "new message")
+        assert await shown(app) == ["new message", "All right."]
+        await app.backends.working.delete(working_key("admin", "test"))
+        assert await shown(app) == ["new message", "All right."]
+
+
+async def test_a_new_beginning_of_a_chat_that_never_began_is_fine() -> None:
+    async with memory_app(SMALL) as app:
+        await app.memory.begin_anew("admin", "test")
+        await say(app, "first message")
+        assert await shown(app) == ["first message", "All right."]
+
+
+async def test_where_several_talk_the_conversation_says_who_said_what() -> None:
+    model = ScriptedModel()
+    async with memory_app(SMALL, model=model) as app:
+        for who, text in (("Ana", "the boat is in Sulina"), ("Ben", "and where is the key?")):
+            await app.orchestrator.run(Incoming("g", "g", text, app.backends.clock.now(), speaker=who))
+            await app.settled()
+        said = [message.content for message in model.requests[-1].messages if message.role == "user"]
+        assert said[0].endswith("Ana: the boat is in Sulina")
+        assert said[-1] == "Ben: and where is the key?"
+        await app.backends.working.delete(working_key("g", "g"))
+        rebuilt = (await app.memory.prompt_layers("g", "g", 1000)).history
+        assert (rebuilt[0].speaker, rebuilt[0].text) == ("Ana", "the boat is in Sulina")

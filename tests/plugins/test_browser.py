@@ -60,7 +60,7 @@ async def large(request: Request) -> Response:
 
 
 async def restless(request: Request) -> Response:
-    return HTMLResponse("<p>Restless.</p><script>setInterval(() => fetch('/large'), 100)</script>")
+    return HTMLResponse("<p>Restless.</p><script>setInterval(() => fetch('/missing'), 100)</script>")
 
 
 async def download(request: Request) -> Response:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from goat.adapters.clock_system import SystemClock
+from goat.plugins.browser import CHROMIUMS
 from goat.plugins.door import Survey, plugins_at_work, survey
 from goat.records.tools import Question, Verdict
 from goat.records.turns import Notice
@@ -20,6 +21,7 @@ from goat.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).parent.parent.parent
 BUNDLED = {
+    *(["browse_page"] if next(filter(None, map(shutil.which, CHROMIUMS)), None) else []),
     "fetch_content",
     "get_memory_metrics",
     "get_recent_logs",

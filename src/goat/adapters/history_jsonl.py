@@ -26,7 +26,16 @@ from typing import IO, Any, Final, TextIO
 
 from goat.adapters.history_file import CHUNK, BadValue, HistoryFile, Reading, in_bytes, unreadable
 from goat.adapters.history_sniff import Shape
-from goat.adapters.history_values import Json, as_object, clean, iso_moment, shortened, text_of, unix_moment, whole_number
+from goat.adapters.history_values import (
+    Json,
+    as_object,
+    clean,
+    iso_moment,
+    shortened,
+    text_of,
+    unix_moment,
+    whole_number,
+)
 from goat.errors import HistoryError
 from goat.records.episodes import Episode, Role, Use
 from goat.records.history import ArchivedEpisode, ArchivedFact, ArchivedIdentity, BadRecord, HistoryRecord

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from goat.adapters.database import BEFORE_RESTORE
 from goat.adapters.home_backup import FORMAT, JOURNAL, MANIFEST, VERSION, Member, sound_messages
 from goat.adapters.home_folder import HomeFolder
 from goat.adapters.journal import journal_database

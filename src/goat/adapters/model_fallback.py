@@ -164,14 +164,20 @@ class _SoFar:
         if not self._shown.strip():
             raise self._together() from last
         first = self.failures[0]
-        note = BROKEN_OFF.format(problem=first.problem)
+        note = BROKEN_OFF.format(problem=first.in_own_words(first.problem))
         return Reply(self._shown, (), first.model, self._usage, "cut", notes=(note,), failed_calls=self._failed_calls)
 
     def _together(self) -> ModelError:
         first, *others = self.failures
         problem = "; ".join([first.problem, *(f"{other.model}: {other.problem}" for other in others)])
         return ModelError(
-            first.model, problem, first.remedy, first.fault, retry_after=first.retry_after, usage=self._usage
+            first.model,
+            problem,
+            first.remedy,
+            first.fault,
+            retry_after=first.retry_after,
+            usage=self._usage,
+            quoted=[words for failure in self.failures for words in failure.quoted],
         )
 
 
@@ -182,7 +188,14 @@ def _nowhere(_: str) -> None:
 def _counted(failure: ModelError, tries: int) -> ModelError:
     """The failure, with the number of tries if there was more than one."""
     problem = f"{failure.problem}, {tries} times" if tries > 1 else failure.problem
-    return ModelError(failure.model, problem, failure.remedy, failure.fault, retry_after=failure.retry_after)
+    return ModelError(
+        failure.model,
+        problem,
+        failure.remedy,
+        failure.fault,
+        retry_after=failure.retry_after,
+        quoted=failure.quoted,
+    )
 
 
 def _amended(request: ModelRequest, fault: ModelFault) -> ModelRequest | None:

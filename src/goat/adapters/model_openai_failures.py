@@ -45,9 +45,11 @@ class Failures:
         *,
         retry_after: float | None = None,
         usage: Usage | None = None,
+        quoted: str = "",
     ) -> ModelError:
-        """An error of this model."""
-        return ModelError(self._endpoint.model, problem, remedy, fault, retry_after=retry_after, usage=usage)
+        """An error of this model; `quoted` is the part of `problem` that the endpoint said."""
+        model = self._endpoint.model
+        return ModelError(model, problem, remedy, fault, retry_after=retry_after, usage=usage, quoted=(quoted,))
 
     def foreign(self, usage: Usage) -> ModelError:
         """The answer is not of the protocol."""
@@ -60,11 +62,11 @@ class Failures:
 
     def reported(self, words: str, usage: Usage) -> ModelError:
         """An error stands in the place of an answer."""
+        quoted = self.short(words)
+        problem = f"the endpoint reported: {quoted}"
         if TOO_LONG.search(words):
-            return self._too_long(f"the endpoint reported: {self.short(words)}")
-        return self.error(
-            f"the endpoint reported: {self.short(words)}", "Try again in a moment.", ModelFault.DOWN, usage=usage
-        )
+            return self._too_long(problem, quoted)
+        return self.error(problem, "Try again in a moment.", ModelFault.DOWN, usage=usage, quoted=quoted)
 
     def broken_off(self, usage: Usage) -> ModelError:
         """The answer ended in the middle."""
@@ -120,8 +122,9 @@ class Failures:
             case openai.APIStatusError():
                 return self._by_status(error)
             case _:
-                problem = f"the endpoint broke off: {self.short(str(error))}"
-                return self.error(problem, "Try again.", ModelFault.CUT, usage=usage)
+                quoted = self.short(str(error))
+                problem = f"the endpoint broke off: {quoted}"
+                return self.error(problem, "Try again.", ModelFault.CUT, usage=usage, quoted=quoted)
 
     def short(self, text: str) -> str:
         """One line of foreign text, without secrets."""
@@ -132,9 +135,10 @@ class Failures:
 
     def _by_status(self, error: APIStatusError) -> ModelError:
         status, words = error.status_code, _said(error)
+        quoted = self.short(words)
         key = self._endpoint.key_name or "the key"
         if status in {400, 413, 422} and TOO_LONG.search(f"{error.code} {words}"):
-            return self._too_long(_with_status("the prompt is too long for it", status, self.short(words)))
+            return self._too_long(_with_status("the prompt is too long for it", status, quoted), quoted)
         if status == 402 or (status in {403, 429} and NO_CREDIT.search(f"{error.code} {words}")):
             fault, problem = ModelFault.UNPAID, "the account has no credit left"
             remedy = "Top it up, or choose another provider."
@@ -155,13 +159,14 @@ class Failures:
                 "Check [model] name, temperature and max_tokens; a smaller [aits] budget_hard_cap makes it shorter."
             )
         wait = retry_after(error.response.headers, datetime.now(UTC))
-        return self.error(_with_status(problem, status, self.short(words)), remedy, fault, retry_after=wait)
+        return self.error(_with_status(problem, status, quoted), remedy, fault, retry_after=wait, quoted=quoted)
 
-    def _too_long(self, problem: str) -> ModelError:
+    def _too_long(self, problem: str, quoted: str) -> ModelError:
         return self.error(
             problem,
             "Set [model] context_tokens to what the model takes, or choose one that takes more.",
             ModelFault.TOO_LONG,
+            quoted=quoted,
         )
 
     def _connection_remedy(self) -> str:

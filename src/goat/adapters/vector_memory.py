@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from goat.adapters.lexical_memory import passes
-from goat.records.search import Floats, Hits, Ords, VectorRow, Where
+from goat.records.search import Centre, Floats, Hits, Ords, VectorRow, Where
 
 
 class MemoryVectorIndex:
@@ -41,6 +41,11 @@ class MemoryVectorIndex:
         rows = self._rows.get(owner, {})
         scores = [_cosine(rows[ord_].vector, vector) if ord_ in rows else np.nan for ord_ in ords.ravel().tolist()]
         return np.array(scores, np.float32).reshape(ords.shape)
+
+    async def centre(self, owner: str) -> Centre | None:
+        """See `VectorIndex.centre`."""
+        vectors = [row.vector for row in self._rows.get(owner, {}).values()]
+        return Centre(np.mean(vectors, axis=0, dtype=np.float32), len(vectors)) if vectors else None
 
     async def clear(self) -> None:
         """See `VectorIndex.clear`."""

@@ -27,7 +27,7 @@ from goat.adapters.passages_sqlite import SqlitePassages, find_owner, get_cursor
 from goat.adapters.top_ranked import top_ranked
 from goat.adapters.vector_codes import CodeFile, Codes, Rows, dot, to_codes, usual_scale
 from goat.errors import BackendUnavailable
-from goat.records.search import Floats, Hits, Ords, VectorRow, Where
+from goat.records.search import Centre, Floats, Hits, Ords, VectorRow, Where
 
 PORT: Final = "VectorIndex"
 BACKEND: Final = "scan"
@@ -36,6 +36,9 @@ COMPARED: Final = 4096
 
 FEW: Final = 0.05
 """Up to this share of the rows they are gathered one by one; above it the whole stretch is scanned."""
+
+SAMPLED: Final = 1024
+"""How many vectors the centre is the mean of; that of all would move no score by a thousandth."""
 
 _PAGE: Final = 8192
 _NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
@@ -122,6 +125,12 @@ class ScanVectorIndex:
         if file is None:
             return np.full(ords.shape, np.nan, np.float32)
         return await asyncio.to_thread(_score, columns, file, query, ords)
+
+    async def centre(self, owner: str) -> Centre | None:
+        """See `VectorIndex.centre`."""
+        columns = await self._passages.columns(PORT, owner)
+        file = await self._file(owner)
+        return None if file is None else await asyncio.to_thread(_centre, columns, file, self._scale)
 
     async def clear(self) -> None:
         """See `VectorIndex.clear`. With the cursor at 0 a file that is left is not believed."""
@@ -315,6 +324,18 @@ def _score(columns: PassageColumns, file: CodeFile, query: Floats, ords: Ords) -
     scores = np.full(len(flat), np.nan, np.float32)
     scores[known] = dot(codes, flat[known], query)
     return scores.reshape(ords.shape)
+
+
+def _centre(columns: PassageColumns, file: CodeFile, scale: float) -> Centre | None:
+    codes, present = file.mapped
+    size = min(columns.size, len(codes))
+    rows = np.flatnonzero(present[:size])
+    if len(rows) > SAMPLED:
+        rows = rows[np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)]
+    rows = rows[columns.filed(rows)]
+    if not len(rows):
+        return None
+    return Centre(codes[rows].mean(axis=0, dtype=np.float32) * np.float32(scale), int(np.count_nonzero(present)))
 
 
 @contextmanager

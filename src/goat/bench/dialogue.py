@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
@@ -154,17 +155,36 @@ async def _play(opened: App, mode: str, dialogue: Dialogue) -> list[Played]:
 
 
 def evidence_in(request: ModelRequest, evidence: Sequence[str]) -> tuple[float, float, float]:
-    """The shares (0..1) of the evidence texts in the recalled block, in the conversation, and in either."""
-    data = _plain(request.messages[-2].content)
-    talk = _plain("\n".join(message.content for message in request.messages[1:-2]))
-    recalled = [_plain(text) in data for text in evidence]
-    talked = [_plain(text) in talk for text in evidence]
+    """The shares (0..1) of the evidence texts in the recalled block, in the conversation, and in either.
+
+    A text counts where it stands as a whole message: not where another message happens to hold its words.
+    """
+    quoted = _quoted(request.messages[-2].content)
+    talk = [_plain(message.content) for message in request.messages[1:-2]]
+    recalled = [_plain(text) in quoted for text in evidence]
+    talked = [any(_ends_with(said, _plain(text)) for said in talk) for text in evidence]
     either = [one or other for one, other in zip(recalled, talked, strict=True)]
     return _share(recalled), _share(talked), _share(either)
 
 
+def _quoted(data: str) -> set[str]:
+    """The messages of a recalled block, each put together from its lines."""
+    lines = ((line.startswith("> "), line.removeprefix("> ")) for line in data.splitlines())
+    return {
+        _plain(" ".join(text for _, text in group))
+        for quoted, group in groupby(lines, key=lambda line: line[0])
+        if quoted
+    }
+
+
+def _ends_with(said: str, text: str) -> bool:
+    """Whether a message is this text, behind the mark of its time or its speaker."""
+    before = said.removesuffix(text)
+    return said.endswith(text) and before.rstrip()[-1:] in ("", "]", ":")
+
+
 def _plain(text: str) -> str:
-    return " ".join(text.replace("\n> ", "\n").split())
+    return " ".join(text.split())
 
 
 def _share(found: Sequence[bool]) -> float:

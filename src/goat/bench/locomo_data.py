@@ -78,7 +78,7 @@ def _sample(sample: Mapping[str, Any]) -> Sample:
     known = {turn.id for turn in turns}
     questions = []
     for qa in sample["qa"]:
-        named = DIA_ID.findall(" ".join(map(str, qa.get("evidence", []))))
+        named = DIA_ID.findall(json.dumps(qa.get("evidence")))  # a list, or several in one string
         evidence = frozenset(named) & known
         if evidence:
             questions.append(Question(str(qa["question"]), str(qa["category"]), evidence))

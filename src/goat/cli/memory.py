@@ -23,9 +23,10 @@ from goat.cli.session import ConfigOption, HomeOption, JsonOption, OwnerOption, 
 from goat.errors import MessageRefused
 from goat.interfaces.memory_text import MemoryText, excerpt, stamp
 from goat.interfaces.texts import ENGLISH, texts_for
+from goat.memory.enrich import ENRICHED, ENTITIES, TIMES, entities_in
 from goat.memory.forget import Plan
 from goat.memory.l1_facts import Kept
-from goat.records.episodes import Episode
+from goat.records.episodes import Episode, Use
 from goat.records.turns import Notice
 from goat.settings import Settings
 
@@ -196,8 +197,15 @@ def show(
         came = [
             f for f in (await view.app.backends.permanent.everything(view.owner)).facts if f.source_episode == number
         ]
-        document = {"message": asdict(episode), "exchange": list(map(asdict, others)), "facts": list(map(asdict, came))}
-        lines = [f"{name}: {value}" for name, value in _described(view, episode).items() if value]
+        use = (await view.app.backends.uses.of(view.owner, [number])).get(number)
+        document = {
+            "message": asdict(episode),
+            "entities": [entity._asdict() for entity in entities_in(episode.meta)],
+            "uses": asdict(use) if use else {"count": 0, "last": None},
+            "exchange": list(map(asdict, others)),
+            "facts": list(map(asdict, came)),
+        }
+        lines = [f"{name}: {value}" for name, value in _described(view, episode, use).items() if value]
         lines += ["", episode.text]
         lines += ["", *(f"{one.id} {view.words.speaker(one)}: {one.text}" for one in others)] if others else []
         lines += [f"fact from it: {fact.key}: {fact.value}" for fact in came]
@@ -317,7 +325,10 @@ def _messages(view: View, episodes: list[Episode]) -> Table:
     return table
 
 
-def _described(view: View, episode: Episode) -> dict[str, str]:
+def _described(view: View, episode: Episode, use: Use | None) -> dict[str, str]:
+    meta = {str(name): str(value) for name, value in episode.meta.items()}
+    named = "; ".join(f"{entity.text} ({entity.kind})" for entity in entities_in(meta))
+    recalled = f"{use.count} times, last {view.stamp(use.last)}" if use else ""
     return {
         "number": str(episode.id),
         "at": view.stamp(episode.at),
@@ -326,7 +337,11 @@ def _described(view: View, episode: Episode) -> dict[str, str]:
         "source": episode.source,
         "topic": episode.topic_id,
         "tags": ", ".join(episode.tags),
-        **{str(name): str(value) for name, value in episode.meta.items()},
+        "kind": meta.pop(ENRICHED, ""),
+        "names": named if meta.pop(ENTITIES, "") else "",
+        "speaks of": meta.pop(TIMES, "").replace(" ", ", "),
+        **meta,
+        "recalled": recalled,
     }
 
 

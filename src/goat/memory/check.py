@@ -6,6 +6,7 @@ The journal is the truth. What can be derived from it is made anew where it diff
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -26,7 +27,7 @@ from goat.ports.stores import (
 )
 from goat.records.check import Fault
 from goat.records.episodes import Change
-from goat.records.search import EVERYWHERE
+from goat.records.search import EVERYWHERE, Where
 from goat.retrieval.query import whole_text_term
 
 PAGE: Final = 256
@@ -91,6 +92,7 @@ class _Counts:
     unindexed: int = 0
     unfindable: int = 0
     extra: int = 0
+    misfiled: int = 0
     without_vector: int = 0
     vector_lost: int = 0
     vector_differs: int = 0
@@ -153,12 +155,25 @@ class Check:
         indexed = set((await self._lexical.passages_of(owner, ids, EVERYWHERE)).tolist())
         counts.unindexed += len(expected - indexed)
         counts.extra += len(indexed - expected)
+        counts.misfiled += len(indexed & expected) - await self._found_where_said(owner, page)
         for change in page:
             first = next((passage for passage in change.passages if passage.part == 0), None)
             if first is None or change.episode is None or first.ord not in indexed:
                 continue
             hits = await self._lexical.search(owner, [whole_text_term(change.episode.text)], 1000, EVERYWHERE)
             counts.unfindable += len(hits) < 1000 and first.ord not in hits.ords
+
+    async def _found_where_said(self, owner: str, page: Sequence[Change]) -> int:
+        """How many indexed passages of the page a filter by their own chat and topic lets through."""
+        places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for change in page:
+            if change.episode is not None:
+                places[change.episode.chat, change.episode.topic_id].append(change.episode_id)
+        found = [
+            await self._lexical.passages_of(owner, ids, Where(chat=chat, topic_id=topic or None))
+            for (chat, topic), ids in places.items()
+        ]
+        return sum(map(len, found))
 
     async def _compare_meaning(self, owner: str, page: Sequence[Change], counts: _Counts) -> None:
         covered = await self._embeddings.cursor(self._embedder.name)
@@ -194,6 +209,7 @@ def _told(counts: _Counts) -> list[Fault]:
         (WORDS, "passages that it lacks", counts.unindexed),
         (WORDS, "passages that it holds and does not find by their words", counts.unfindable),
         (WORDS, "passages that the journal does not have", counts.extra),
+        (WORDS, "passages that a search in their own chat or topic does not find", counts.misfiled),
         (VECTORS, "passages without a vector", counts.without_vector),
         (MEANING, "vectors that it lacks", counts.vector_lost),
         (MEANING, "vectors that differ from the kept ones", counts.vector_differs),

@@ -1,5 +1,5 @@
-"""What is noted about a message, once: by rules for what is being written, in the commit that keeps its words, and later
-for what came without it, from an import or an older version."""
+"""What is noted about a message, once: in the commit that keeps its words, or later for what came without it, from an
+import or an older version."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Enricher:
         self._zone = zone
 
     async def noted(self, text: str, at: datetime) -> Noted:
-        """What there is to be noted about a message of the time `at`; without its entities where these cannot be had."""
+        """What is to be noted about a message of the time `at`; without its entities where these cannot be had."""
         try:
             (entities,) = await self._extractor.extract([text])
         except BackendUnavailable:

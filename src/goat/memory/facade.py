@@ -22,8 +22,8 @@ from goat.memory.thread_store import ThreadStore
 from goat.memory.uses import UseCounts
 from goat.ports.models import Embedder, EntityExtractor
 from goat.ports.stores import Journal
-from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Role, Use
 from goat.records.entities import Entity
+from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Role, Use
 from goat.records.memory import Activation, Fact, Held, HistoryMessage
 from goat.records.models import Reply
 from goat.records.search import EVERYWHERE, Floats, Lost, Recall, Recalled, Where
@@ -198,7 +198,8 @@ class MemoryLayers:
 
     async def entities(self, text: str) -> Layer[tuple[Entity, ...]]:
         """What a message names, nothing when it cannot be had."""
-        found = await layer("entities", self._entities.extract([text]), [()])
+        nothing: list[tuple[Entity, ...]] = [()]
+        found = await layer("entities", self._entities.extract([text]), nothing)
         return Layer(found.value[0], found.lost)
 
     def query(

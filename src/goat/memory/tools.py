@@ -107,6 +107,8 @@ class MemoryTools:
     ) -> Answer:
         """Search everything that was ever said in all chats of this person, by meaning and by words.
 
+        What was found for the newest message stands in the prompt already: search for what is not there.
+
         Args:
             query: What to look for, in the words in which it may have been said.
             after: Only what was said at or after this time, ISO 8601; local time unless it names a zone.

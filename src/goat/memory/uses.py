@@ -33,7 +33,10 @@ class UseCounts:
 
     def note(self, owner: str, ids: Iterable[int]) -> None:
         """Count one use of each of these episodes; returns at once."""
-        self._waiting[owner].update(set(ids))
+        used = set(ids)
+        if not used:
+            return
+        self._waiting[owner].update(used)
         if self._writing is None or self._writing.done():
             self._writing = self._background.start(TASK, self._write())
 

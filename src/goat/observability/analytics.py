@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from statistics import median, quantiles
-from typing import Any
+from typing import Any, Final
+
+CALLS: Final = ("model_calls", "tool_calls", "failed_calls")
 
 
 class MemoryAnalytics:
@@ -45,7 +47,7 @@ class MemoryAnalytics:
         self._served[str(line.get("served_by", ""))] += 1
         self._models[str(line.get("model", ""))] += 1
         self._lost.update(map(str, line.get("lost", ())))
-        for name in ("budget_tokens", "prompt_tokens", "results_found", "results_used", "failed_calls"):
+        for name in ("budget_tokens", "prompt_tokens", "results_found", "results_used", *CALLS):
             self._sums[name] += line.get(name, 0)
         self._sums["cut_by_deadline"] += bool(line.get("cut_by_deadline"))
         self._sums["served_something"] += line.get("results_used", 0) > 0
@@ -72,7 +74,7 @@ class MemoryAnalytics:
             "cut_by_deadline": self._sums["cut_by_deadline"],
             "lost": dict(self._lost),
             "models": dict(self._models),
-            "failed_calls": self._sums["failed_calls"],
+            **{name: self._sums[name] for name in CALLS},
             "usage": dict(self._usage),
             "mean_budget_tokens": _share(self._sums["budget_tokens"], self.turns),
             "mean_prompt_tokens": _share(self._sums["prompt_tokens"], self.turns),

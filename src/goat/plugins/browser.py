@@ -7,9 +7,9 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -82,7 +82,7 @@ def browsing(
                 guard_proxy(guard, most_bytes) as proxy,
                 _page(chromium, proxy) as page,
             ):
-                return await _shown(page, url, max_chars, proxy)
+                return await _unless_exhausted(_shown(page, url, max_chars, proxy), proxy)
         except TimeoutError as late:
             raise ToolError("browse_page", f"{parts.hostname} was not shown within {seconds:g} seconds") from late
 
@@ -114,6 +114,21 @@ async def _page(chromium: str, proxy: GuardProxy) -> AsyncIterator[Page]:
                     await browser.close()
 
 
+async def _unless_exhausted(work: Coroutine[Any, Any, str], proxy: GuardProxy) -> str:
+    """What the work gives; an error as soon as the page has fetched too much."""
+    reading = asyncio.create_task(work)
+    too_large = asyncio.create_task(proxy.exhausted.wait())
+    try:
+        await asyncio.wait({reading, too_large}, return_when=asyncio.FIRST_COMPLETED)
+        if too_large.done():
+            raise ToolError("browse_page", "the page is too large, with all that it fetches")
+        return await reading
+    finally:
+        for task in (reading, too_large):
+            task.cancel()
+        await asyncio.gather(reading, too_large, return_exceptions=True)
+
+
 async def _shown(page: Page, url: str, max_chars: int, proxy: GuardProxy) -> str:
     from playwright.async_api import Error
 
@@ -129,8 +144,6 @@ async def _shown(page: Page, url: str, max_chars: int, proxy: GuardProxy) -> str
             await page.wait_for_load_state("networkidle", timeout=QUIET_SECONDS * 1000)
         title, text, length = await page.evaluate(READ, max_chars)
     except Error as failed:
-        if proxy.exhausted:
-            raise ToolError("browse_page", "the page is too large") from failed
         if denied():
             raise ToolError("browse_page", f"it led elsewhere, and {denied()[-1]}") from failed
         raise ToolError("browse_page", f"the page cannot be shown: {_first(failed)}") from failed

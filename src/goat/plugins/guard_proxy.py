@@ -25,11 +25,13 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class GuardProxy:
-    """The proxy at work. `denied` says why it did not let through what was for a host."""
+    """The proxy at work. `denied` says why it did not let through what was for a host, `exhausted` that no more bytes
+    are passed.
+    """
 
     def __init__(self, guard: Guard, most_bytes: int = MOST_BYTES) -> None:
         self.denied: dict[str, str] = {}
-        self.exhausted = False
+        self.exhausted = asyncio.Event()
         self.port = 0
         self._guard = guard
         self._room = most_bytes
@@ -91,7 +93,7 @@ class GuardProxy:
         while piece := await source.read(PIECE):
             self._room -= len(piece)
             if self._room < 0:
-                self.exhausted = True
+                self.exhausted.set()
                 return
             to.write(piece)
             await to.drain()

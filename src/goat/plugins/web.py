@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 from pydantic import Field
 
 from goat.errors import ToolError
+from goat.plugins.extract import Extract, extractor, plain_markdown
 from goat.plugins.registry import Registry
 from goat.plugins.safe_http import Page, SafeHttp
 from goat.tools.tool import ToolDefinition, tool
 
 DUCKDUCKGO_LITE = "https://lite.duckduckgo.com/lite/"
-NOISE = ("script", "style", "noscript", "template", "svg", "iframe", "form", "nav", "footer", "aside", "header")
 TEXTUAL = {"application/json", "application/xml", "application/ld+json", "application/javascript"}
 
 
@@ -73,39 +73,23 @@ def _target(url: str) -> str:
     return parse_qs(urlsplit(url).query).get("uddg", [url])[0]
 
 
-def readable(page: Page) -> str:
+def readable(page: Page, extract: Extract = plain_markdown) -> str:
     """The text of a page: HTML as Markdown without menus and scripts, other texts as they are. Raises `ToolError`."""
     if page.media_type in {"text/html", "application/xhtml+xml"}:
-        return _markdown(page.text)
+        return extract(page.url, page.text)
     if page.media_type.startswith("text/") or page.media_type in TEXTUAL or page.media_type.endswith("+json"):
         return page.text
     raise ToolError("fetch_content", f"{page.url} is of the type {page.media_type}, which is no text")
 
 
-def _markdown(html: str) -> str:
-    from bs4 import BeautifulSoup
-    from markdownify import MarkdownConverter
-
-    soup = BeautifulSoup(html, "html.parser")
-    for noise in soup(NOISE):
-        noise.decompose()
-    main = soup.find("main") or soup.find("article") or soup.body or soup
-    converter = MarkdownConverter(
-        heading_style="ATX", strip=["img"], bullets="-", escape_underscores=False, escape_asterisks=False
-    )
-    lines = [line.rstrip() for line in str(converter.convert_soup(main)).splitlines()]
-    kept = [line for place, line in enumerate(lines) if line or (place and lines[place - 1])]
-    title = soup.title.get_text(strip=True) if soup.title else ""
-    return "\n".join([*([f"# {title}", ""] if title else []), *kept]).strip()
-
-
 def build(registry: Registry) -> list[ToolDefinition]:
     """`fetch_content` and `web_search`."""
     private = registry.settings.private_hosts
-    return [fetching(SafeHttp("fetch_content", private)), searching(DuckDuckGoLite(SafeHttp("web_search", private)))]
+    search = searching(DuckDuckGoLite(SafeHttp("web_search", private)))
+    return [fetching(SafeHttp("fetch_content", private), extractor()), search]
 
 
-def fetching(http: SafeHttp) -> ToolDefinition:
+def fetching(http: SafeHttp, extract: Extract = plain_markdown) -> ToolDefinition:
     """The tool over a client."""
 
     @tool(outside=True, private=True, repeatable=True)
@@ -119,7 +103,7 @@ def fetching(http: SafeHttp) -> ToolDefinition:
             max_chars: How much is given at most.
         """
         page = await http.get(url)
-        text = await asyncio.to_thread(readable, page)
+        text = await asyncio.to_thread(readable, page, extract)
         if page.status >= 400:
             raise ToolError("fetch_content", f"{page.url} answered with HTTP {page.status}: {text[:300]}")
         cut = f"\n[cut: {len(text):,} characters in all]" if len(text) > max_chars else ""

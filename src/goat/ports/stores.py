@@ -23,6 +23,7 @@ from goat.records.episodes import (
 )
 from goat.records.memory import Fact, PermanentHistory, Versioned
 from goat.records.search import (
+    Centre,
     Floats,
     Hits,
     LexicalDocument,
@@ -267,6 +268,10 @@ class VectorIndex(Protocol):
 
     async def score(self, owner: str, vector: Floats, ords: Ords) -> Floats:
         """The cosine of each passage, NaN for a passage without a vector and for an ord below 0."""
+        ...
+
+    async def centre(self, owner: str) -> Centre | None:
+        """The mean of the owner's vectors, of many an even sample; None where there are none."""
         ...
 
     async def clear(self) -> None:

@@ -70,6 +70,14 @@ class VectorRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Centre:
+    """The mean of the vectors of one owner's passages, and of how many."""
+
+    mean: Floats
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hits:
     """Passages of one owner, best first, with the score of the index that found them."""
 

@@ -15,8 +15,8 @@ from goat.records.usage import Usage
 class TurnRecord:
     """One turn as it was: counts and times, never the words that were said. Times are milliseconds.
 
-    `prompt_tokens` is the estimate that the budget was kept with, `usage` what the model's endpoint counted. `late` are
-    those of the `lost` that the deadline of the reflex cut.
+    `prompt_tokens` estimates the first prompt with the descriptions of the tools, `usage` is what the model's endpoint
+    counted over all calls. `late` are those of the `lost` that the deadline of the reflex cut.
     """
 
     at: datetime
@@ -39,6 +39,8 @@ class TurnRecord:
     late: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     failed_calls: int = 0
+    model_calls: int = 1
+    tool_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

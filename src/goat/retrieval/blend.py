@@ -18,8 +18,8 @@ DAY: Final = 86400.0
 def blended(similarity: Floats, age_days: Floats, uses: Floats, shares: PrefetchSettings) -> dict[str, Floats]:
     """The three parts of each result's score, which is their sum; all arrays have one entry for each result.
 
-    `similarity` lies in 0..1. Recency falls from 1 to 0 over the recency window, and is 1 for what lies ahead; use grows
-    with the number of uses up to `access_count_ref`.
+    `similarity` lies in 0..1. Recency falls from 1 to 0 over the recency window, and is 1 for what lies ahead; use
+    grows with the number of uses up to `access_count_ref`.
     """
     recency = np.clip(1.0 - age_days / shares.recency_window_days, 0.0, 1.0)
     access = np.minimum(uses / shares.access_count_ref, 1.0)
@@ -47,10 +47,10 @@ def published(
     age_days = ((at.timestamp() - near.at) / DAY).astype(np.float32)
     parts = blended(similarity, age_days, uses, shares)
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total, similarity, evidence.in_window, parts, total)
+    return Scores(total, similarity, evidence.in_window, parts, total, evidence.telling)
 
 
 def published_similarity(cosines: Floats) -> Floats:
     """1 / (1 + d) of the squared distance d of unit vectors, 0 where there is no vector (NaN)."""
     distance = np.maximum(2.0 - 2.0 * cosines, 0.0)
-    return np.nan_to_num(1.0 / (1.0 + distance), nan=0.0).astype(np.float32)
+    return np.asarray(np.nan_to_num(1.0 / (1.0 + distance), nan=0.0), dtype=np.float32)

@@ -34,7 +34,7 @@ def cut(
 
     Half of the places belong to the spared, the nearest to an asked moment first (`distance` in seconds, one per
     candidate): better matches from other times cannot drive out what was said then. Where there is a least relevance,
-    what lies behind a significant gap goes too.
+    what lies behind a significant gap goes too; that the query was asked before makes no gap.
     """
     best = best_passages(near, scores.total)
     kept = best[(scores.worth[best] >= least_relevance) | scores.spared[best]]
@@ -44,7 +44,10 @@ def cut(
     kept = kept[np.isin(kept, reserved) | np.isin(kept, others)]
     if not least_relevance:
         return kept
-    return kept[before_the_gap(scores.worth[kept], significance) | scores.spared[kept]]
+    worth = scores.worth[kept]
+    if scores.telling is not None and (telling := scores.telling[kept]).any():
+        worth = np.where(telling, worth, worth[telling].max())
+    return kept[before_the_gap(worth, significance) | scores.spared[kept]]
 
 
 def before_the_gap(worth: Floats, significance: float) -> NDArray[np.bool_]:

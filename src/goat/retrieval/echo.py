@@ -32,9 +32,7 @@ def measured_beside(echo: NDArray[np.bool_], near: Neighbourhood, lexical: Lexic
         return lexical
     borrowed = np.isin(near.around, near.ords[echo]).any(axis=1)
     heard = np.isin(lexical.session, lexical.session[echo])
-    return replace(
-        lexical, passage=_relative(lexical.passage, ~borrowed), session=_relative(lexical.session, ~heard)
-    )
+    return replace(lexical, passage=_relative(lexical.passage, ~borrowed), session=_relative(lexical.session, ~heard))
 
 
 def _relative(scores: Floats, among: NDArray[np.bool_]) -> Floats:

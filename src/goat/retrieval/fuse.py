@@ -64,14 +64,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts, and
-    by what in 0..1 the cutoff judges it."""
+    """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts,
+    by what in 0..1 the cutoff judges it, and which are no echo."""
 
     total: Floats
     relevance: Floats
     spared: NDArray[np.bool_]
     parts: dict[str, Floats]
     worth: Floats
+    telling: NDArray[np.bool_] | None = None
 
 
 def named_speaker(query: str, speakers: Sequence[str]) -> str:
@@ -128,7 +129,7 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     others = ~by_named if named else np.zeros_like(by_named)
     relevant = relevance(total, evidence, others, weights)
-    return Scores(total, relevant, evidence.in_window, parts, relevant)
+    return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.telling)
 
 
 def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights) -> Floats:

@@ -152,7 +152,7 @@ class Retriever:
         groups = {name: self._groups[name] for name in recipe.groups}
         candidates = await gather(query, groups, None)
         near = await self._surround(query, candidates.ords, progress)
-        evidence = await self._evidence(query, near, candidates, progress)
+        evidence = await self._evidence(query, recipe, near, candidates, progress)
         for lost in (*candidates.lost, *progress.lost):
             raise BackendUnavailable("Retriever", lost.what, lost.reason)
         return Weighed(near, evidence)
@@ -160,7 +160,7 @@ class Retriever:
     async def _score(
         self, query: Query, recipe: Recipe, near: Neighbourhood, candidates: Candidates, progress: _Progress
     ) -> Scores:
-        evidence = await self._evidence(query, near, candidates, progress)
+        evidence = await self._evidence(query, recipe, near, candidates, progress)
         if recipe.merge == "fused":
             return fuse(query.text, near, evidence, self._weights)
         exact = np.array(["keys" in candidates.mechanisms.get(n, ()) for n in near.ords.tolist()], dtype=np.bool_)
@@ -168,15 +168,16 @@ class Retriever:
         return published(near, evidence, exact, uses, query.at, self._shares)
 
     async def _evidence(
-        self, query: Query, near: Neighbourhood, candidates: Candidates, progress: _Progress
+        self, query: Query, recipe: Recipe, near: Neighbourhood, candidates: Candidates, progress: _Progress
     ) -> Evidence:
         lexical = await progress.spare(
             "lexical features",
             self._lexical.features(query.owner, query.terms, near),
             context.no_lexical_features(near),
         )
-        around = await self._cosines(query, near, progress)
-        unrelated = self._weights.unrelated(query.vector)
+        direction = query.vector if recipe.merge == "published" else await self._direction(query, progress)
+        around = await self._cosines(query, direction, near, progress)
+        unrelated = self._weights.unrelated(direction)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
@@ -210,15 +211,30 @@ class Retriever:
         counts = [uses[number].count if number in uses else 0 for number in ids.tolist()]
         return np.array(counts, dtype=np.float32)[places]
 
-    async def _cosines(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
-        """Cosines in the shape of `near.around`, NaN where there is no passage or no vector."""
-        unknown = np.full(near.around.shape, np.nan, dtype=np.float32)
+    async def _direction(self, query: Query, progress: _Progress) -> Floats | None:
+        """What of the query's vector tells its passages apart."""
         if query.vector is None:
+            return None
+        centre = await progress.spare("cosines", self._vectors.centre(query.owner), None)
+        return self._weights.direction(query.vector, centre)
+
+    async def _cosines(
+        self, query: Query, direction: Floats | None, near: Neighbourhood, progress: _Progress
+    ) -> Floats:
+        """The products of `direction` with the passages' unit vectors, cosines where it has length 1.
+
+        In the shape of `near.around`, NaN where there is no passage or no vector.
+        """
+        unknown = np.full(near.around.shape, np.nan, dtype=np.float32)
+        if direction is None:
             return unknown
         distinct, places = np.unique(near.around, return_inverse=True)
-        work = self._vectors.score(query.owner, query.vector, distinct)
+        work = self._vectors.score(query.owner, direction, distinct)
         scored = await progress.spare("cosines", work, None)
-        return unknown if scored is None else scored[places].reshape(near.around.shape)
+        if scored is None:
+            return unknown
+        products = scored * np.float32(np.linalg.norm(direction))
+        return products[places].reshape(near.around.shape)
 
     async def _fetch(
         self,

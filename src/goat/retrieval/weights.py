@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from goat.records.search import Floats
+from goat.records.search import Centre, Floats
+
+BACKGROUND_COUNT = 50
+"""As how many messages the background counts beside an archive's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Weights:
     question: float
     speaker: float
     human: float
+    centring: float
     entity: float
     background: str
     cosine_floor: float
@@ -51,8 +55,22 @@ class Weights:
         """The cosine that a text which has nothing to do with a query reaches."""
         if vector is None or not self.background:
             return self.cosine_floor
-        background = np.frombuffer(base64.b64decode(self.background), dtype="<f2").astype(np.float32)
-        return float(vector @ background) + self.cosine_margin
+        return float(vector @ self._background()) + self.cosine_margin
+
+    def direction(self, vector: Floats, centre: Centre | None) -> Floats:
+        """A query's vector less `centring` times the centre of what it is asked of.
+
+        What all messages of an archive have in common (its language, its tone, its names) lifts those most that say
+        little else. A small archive's centre is its few messages, so it is taken together with the background.
+        """
+        if centre is None or not self.centring:
+            return vector
+        background = self._background() if self.background else np.zeros_like(centre.mean)
+        common = (centre.count * centre.mean + BACKGROUND_COUNT * background) / (centre.count + BACKGROUND_COUNT)
+        return np.asarray(vector - self.centring * common, dtype=np.float32)
+
+    def _background(self) -> Floats:
+        return np.frombuffer(base64.b64decode(self.background), dtype="<f2").astype(np.float32)
 
 
 def weights_for(model: str) -> Weights:

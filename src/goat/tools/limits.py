@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goat.records.models import Reply
+from goat.records.models import Reply, ToolSpec
 from goat.records.tools import ToolUse
 from goat.tools.tool import ToolContext
 from goat.tools.toolbox import Toolbox
@@ -33,10 +33,13 @@ class Equipment:
 class LoopOutcome:
     """How a loop ended. `evidence` are the lines for the conversation history, empty when no tool was called.
 
-    `unfinished` says that the model had to answer because the turn's rounds or its room for tool output were used up.
+    `offered` are the tools that the model was told of, and `calls` says how often it was called. `unfinished` says that
+    the model had to answer because the turn's rounds or its room for tool output were used up.
     """
 
     reply: Reply
     uses: tuple[ToolUse, ...] = ()
     evidence: str = ""
     unfinished: bool = False
+    offered: tuple[ToolSpec, ...] = ()
+    calls: int = 1

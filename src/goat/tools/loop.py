@@ -33,6 +33,10 @@ UNREADABLE = (
 
 
 More = Callable[[], Awaitable[Sequence[str]]]
+REPEATED = (
+    "This is word for word your answer before it. Answer the newest message of the person; only if that answer is the "
+    "right one here too, give it again."
+)
 
 
 class Gate(Protocol):
@@ -91,13 +95,13 @@ class ToolLoop:
                 for text in await self._steps.run(f"hear:{rounds.round}", more):
                     rounds.say("user", text)
             reply, calls = await self._ask(rounds, request)
-            if not calls and not rounds.must_correct:
+            if not calls and not rounds.correction:
                 return rounds.outcome(reply)
             if calls:
                 await self._act(rounds, reply, calls)
             else:
                 rounds.say("assistant", reply.text or "(a tool call that could not be read)")
-                rounds.say("user", UNREADABLE)
+                rounds.say("user", rounds.correction)
             rounds.round += 1
 
     async def _ask(self, rounds: Rounds, request: ModelRequest) -> tuple[Reply, list[ToolCall]]:
@@ -114,9 +118,12 @@ class ToolLoop:
             return reply, []
         found = seen.finish(reply.text)
         text = without_copied_evidence(found.text)
-        rounds.heard(reply, text)
-        rounds.must_correct = found.broken and not last
         calls = [] if last else with_ids([*reply.tool_calls, *found.calls], rounds.round)
+        if not calls and rounds.echoes(reply, text):
+            rounds.correction = REPEATED
+        else:
+            rounds.heard(reply, text)
+            rounds.correction = UNREADABLE if found.broken and not last else ""
         return replace(reply, text=text, tool_calls=()), calls
 
     async def _act(self, rounds: Rounds, reply: Reply, calls: Sequence[ToolCall]) -> None:

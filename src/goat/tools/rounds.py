@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from goat.records.models import ChatMessage, ModelRequest, Reply, Usage
 from goat.records.tools import ToolProgress, ToolUse
 from goat.tools.calls import Prepared, Repetition
+from goat.tools.echo import earlier_answer
 from goat.tools.evidence import evidence
 from goat.tools.invoke import Done
 from goat.tools.limits import Equipment, Limits, LoopOutcome
@@ -42,7 +43,7 @@ class Rounds:
         self.messages = list(request.messages)
         self.repetition = Repetition()
         self.round = 0
-        self.must_correct = False
+        self.correction = ""
         self.outside = request.outside
         self.described_outside = any(tool.foreign for tool in self.toolbox)
         self._limits = limits
@@ -54,6 +55,7 @@ class Rounds:
         self._notes: list[str] = []
         self._streamed = ""
         self._held = ""
+        self._earlier = earlier_answer(request.messages)
         self._on_text = on_text
         self._on_tool = on_tool
 
@@ -83,9 +85,14 @@ class Rounds:
         return lambda piece: self._show(seen.feed(piece))
 
     def _show(self, text: str) -> None:
-        """Pass text on; white space waits for what follows it, for it may stand before a call."""
+        """Pass text on; white space waits for what follows it, for it may stand before a call.
+
+        What may become the earlier answer once more waits too.
+        """
         self._held += text
         if self._on_text is None or not self._held.strip():
+            return
+        if not self._streamed and self._earlier.startswith(self._held.strip()):
             return
         if not self._streamed and self._said:
             self._on_text(GAP)
@@ -93,6 +100,19 @@ class Rounds:
         self._held = self._held[len(ready) :]
         self._streamed += ready
         self._on_text(ready)
+
+    def echoes(self, reply: Reply, text: str) -> bool:
+        """Whether the model only repeated its earlier answer; said of one answer of a turn, which is then dropped."""
+        if not self._earlier or self._said or text.strip() != self._earlier:
+            return False
+        self._earlier = self._streamed = self._held = ""
+        self._count(reply)
+        return True
+
+    def _count(self, reply: Reply) -> None:
+        self._usage = self._usage + reply.usage
+        self._failed_calls += reply.failed_calls
+        self._notes += [note for note in reply.notes if note not in self._notes]
 
     def heard(self, reply: Reply, text: str) -> None:
         """The model said `text`, as the person reads it; what was held back of it is shown now.
@@ -106,9 +126,7 @@ class Rounds:
             self._show(text[len(self._streamed) :])
         if text.strip():
             self._said.append(text)
-        self._usage = self._usage + reply.usage
-        self._failed_calls += reply.failed_calls
-        self._notes += [note for note in reply.notes if note not in self._notes]
+        self._count(reply)
 
     def add_batch(
         self,
@@ -156,7 +174,14 @@ class Rounds:
             notes=tuple(self._notes),
             failed_calls=self._failed_calls,
         )
-        return LoopOutcome(whole, tuple(self._uses), evidence(self._uses), bool(self._uses) and self._spent)
+        return LoopOutcome(
+            whole,
+            tuple(self._uses),
+            evidence(self._uses),
+            bool(self._uses) and self._spent,
+            self.toolbox.specs,
+            self.round + 1,
+        )
 
 
 def _without_words(uses: Sequence[ToolUse]) -> str:

@@ -67,8 +67,8 @@ class ToolDefinition:
     calls of one batch run at the same time. `outside` marks results that come from other people's texts. `private`
     keeps the results out of the evidence lines. `guarded` has every call asked about once the turn has read text from
     outside, which may have ordered it. `foreign` says that another program described it. `repeatable` lets a result
-    stand for the same call for some minutes, as long as nothing of the owner's is written. `risk` looks at the arguments
-    and gives the reason why a call must be asked about each time, or an empty text.
+    stand for the same call for some minutes, as long as nothing of the owner's is written. `risk` looks at the
+    arguments and gives the reason why a call must be asked about each time, or an empty text.
     """
 
     name: str

@@ -161,7 +161,7 @@ class Orchestrator:
         self._memory.recalled(owner, prompt.shown)
         self._prefetch.start(Prefetched(query, question.id, verdict.state, verdict.resumed is not None))
         lost = (*layers.lost, *served.lost, *after)
-        record = self._record(question, verdict, served, budget, prompt, reply, lost, watch)
+        record = self._record(question, verdict, served, budget, prompt, outcome, lost, watch)
         self._observer.turn(record)
         return TurnResult(
             reply.text, question, answer, prompt.shown, record, received.altered, reply.notes, outcome.unfinished
@@ -282,10 +282,12 @@ class Orchestrator:
         served: Served,
         budget: Budget,
         prompt: Prompt,
-        reply: Reply,
+        outcome: LoopOutcome,
         lost: tuple[Lost, ...],
         watch: _Watch,
     ) -> TurnRecord:
+        reply = outcome.reply
+        sent = self._prompts.with_tools(prompt, outcome.offered)
         return TurnRecord(
             at=question.at,
             owner=question.owner,
@@ -295,8 +297,8 @@ class Orchestrator:
             confidence=budget.confidence,
             complexity=budget.complexity,
             budget_tokens=budget.tokens,
-            prompt_tokens=prompt.tokens,
-            layer_tokens=prompt.layer_tokens,
+            prompt_tokens=sent.tokens,
+            layer_tokens=sent.layer_tokens,
             results_found=len(served.results),
             results_used=len(prompt.shown),
             stage_ms=watch.stage_ms,
@@ -307,4 +309,6 @@ class Orchestrator:
             late=tuple(one.what for one in lost if "deadline" in one.reason),
             usage=reply.usage,
             failed_calls=reply.failed_calls,
+            model_calls=outcome.calls,
+            tool_calls=len(outcome.uses),
         )

@@ -10,8 +10,9 @@ Everything before the data message equals the prompt of the turn before plus its
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
 from itertools import pairwise
@@ -19,7 +20,7 @@ from itertools import pairwise
 from goat.ports.models import TokenCounter
 from goat.records.episodes import Episode, Role, as_said
 from goat.records.memory import Fact, HistoryMessage
-from goat.records.models import ChatMessage
+from goat.records.models import ChatMessage, ToolSpec
 from goat.records.search import Recalled
 from goat.retrieval.times import asked_first
 from goat.retrieval.when import Window
@@ -112,6 +113,13 @@ class PromptBuilder:
         data = ChatMessage("user", "\n".join([opening, *packed]))
         messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
         return Prompt(messages, tuple(recalled[: len(packed)]), cost)
+
+    def with_tools(self, prompt: Prompt, offered: Sequence[ToolSpec]) -> Prompt:
+        """The same prompt with the tokens of the tools that the model is told of, as JSON, among its layers."""
+        if not offered:
+            return prompt
+        described = json.dumps([asdict(tool) for tool in offered], ensure_ascii=False, default=dict)
+        return replace(prompt, layer_tokens={**prompt.layer_tokens, "tools": self._counter.count(described)})
 
     def _cost(self, text: str) -> int:
         return self._counter.count(text) + MESSAGE_OVERHEAD

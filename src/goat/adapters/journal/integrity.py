@@ -11,6 +11,9 @@ from goat.adapters.database import Database
 from goat.records.check import Fault
 
 _HEAD: Final = "(SELECT max(s) FROM (SELECT max(seq) AS s FROM episode UNION ALL SELECT max(seq) FROM tombstone))"
+_NO_EPISODE: Final = (
+    "NOT EXISTS (SELECT 1 FROM episode AS e WHERE e.id = recalled.episode_id AND e.owner_id = recalled.owner_id)"
+)
 _NO_PASSAGE: Final = "NOT EXISTS (SELECT 1 FROM passage AS p WHERE p.owner_id = emb.owner_id AND p.ord = emb.ord)"
 
 
@@ -64,6 +67,18 @@ _RULES: Final = (
         "replies to be delivered carry no message",
         "SELECT count(*) FROM outbox WHERE episode_id NOT IN (SELECT id FROM episode)",
         "DELETE FROM outbox WHERE episode_id NOT IN (SELECT id FROM episode)",
+    ),
+    _Rule(
+        "uses",
+        "uses are counted of no message, or of another owner's",
+        f"SELECT count(*) FROM recalled WHERE {_NO_EPISODE}",
+        f"DELETE FROM recalled WHERE {_NO_EPISODE}",
+    ),
+    _Rule(
+        "enrichment",
+        "what waits to be enriched is no message",
+        "SELECT count(*) FROM to_enrich WHERE episode_id NOT IN (SELECT id FROM episode)",
+        "DELETE FROM to_enrich WHERE episode_id NOT IN (SELECT id FROM episode)",
     ),
     _Rule(
         "index cursors",

@@ -11,7 +11,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from goat.adapters.database import Database
 from goat.adapters.journal.batches import batches
-from goat.adapters.journal.schema import Moment, Number, episode, owner, recalled
+from goat.adapters.journal.columns import Moment, Number
+from goat.adapters.journal.schema import episode, owner, recalled
 from goat.records.episodes import Use
 
 _OWNED = (

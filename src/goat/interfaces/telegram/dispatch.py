@@ -142,7 +142,7 @@ class Dispatch:
             self._turns.again(Said(arrival, message, guest, before))
 
     def _said(self, arrival: Arrival, message: Message, guest: Guest) -> None:
-        if not message.addressed and message.album is None:
+        if not message.addressed and message.album is None and not self._turns.continues(message):
             self._at_once(arrival, lambda: _over("not meant for the bot"))
         elif message.command is not None:
             self._command(arrival, message, guest, message.command.name)

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Final
 
 from goat.app import App
-from goat.errors import BackendUnavailable, GoatError, MessageRefused
+from goat.errors import BackendUnavailable, GoatError, MessageRefused, ModelError
 from goat.interfaces.telegram.access import Guest
 from goat.interfaces.telegram.address import CHANNEL, Address
 from goat.interfaces.telegram.asker import TelegramAsker
@@ -113,6 +113,11 @@ class Turns:
         running = self._running.get(name)
         if running is not None and running.interruptible and self._settings.during_turn == "interrupt":
             running.end("interrupted")
+
+    def continues(self, message: Message) -> bool:
+        """Whether a message is a further part of what waits last in its place."""
+        lane = self._lanes.find(message.address.name)
+        return lane is not None and bool(lane.items) and front([lane.items[-1].message, message], 0).count > 1
 
     def again(self, said: Said) -> None:
         """Let an edited message be answered: a turn that answers it as it was ends, and this one comes first."""
@@ -349,8 +354,8 @@ class Turns:
         """Say that there is no answer: to the admin why, to others a number by which the admin finds it."""
         number = str(head.arrival.number)
         self._app.backends.observer.notice(Notice("Telegram", f"no answer to the update {number}: {failure}"))
-        told = str(failure) if head.guest.admin else say("door.no_answer", number=number)
-        await self._say(head, told)
+        why = failure.in_own_words(str(failure)) if isinstance(failure, ModelError) else str(failure)
+        await self._say(head, why if head.guest.admin else say("door.no_answer", number=number))
 
     async def _say(self, said: Said, text: str) -> None:
         message = said.message

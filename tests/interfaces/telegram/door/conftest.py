@@ -1,11 +1,11 @@
-"""A whole bot over HTTP: the fake Bot API on one side, a GOAT in memory with a model in the test's hands on the other."""
+"""A whole bot over HTTP: the fake Bot API on one side, a GOAT in memory with a model in the test's hands behind it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +84,18 @@ class Bot:
         """Wait until something comes true."""
         async with asyncio.timeout(seconds):
             while not condition():
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # noqa: ASYNC110 - there is no event for everything a test looks at
 
     async def idle(self) -> None:
-        """Wait until everything that came is done."""
-        channel = f"telegram:{self.api.bot.id}"
+        """Wait until everything that came is done and everything that was said is delivered."""
         async with asyncio.timeout(PATIENCE):
-            while self.api.waiting or await self.app.backends.inbox.waiting(channel):
+            while await self._busy():
                 await asyncio.sleep(0.01)
-            while await self.app.backends.outbox.waiting("telegram"):
-                await asyncio.sleep(0.01)
+
+    async def _busy(self) -> bool:
+        backends = self.app.backends
+        arrivals = self.api.waiting or await backends.inbox.waiting(f"telegram:{self.api.bot.id}")
+        return bool(arrivals or await backends.outbox.waiting("telegram"))
 
     async def end(self) -> None:
         """Stop in order."""
@@ -160,11 +162,3 @@ async def bot(api: FakeBotApi, bots: Bots) -> AsyncIterator[Bot]:
     """A bot whose admin is the first person."""
     async with bots(api) as one:
         yield one
-
-
-def gate() -> tuple[asyncio.Event, asyncio.Event]:
-    """Two events: one says that somebody waits, the other lets them go on."""
-    return asyncio.Event(), asyncio.Event()
-
-
-__all__ = ["Bot", "Bots", "Thinker", "replace"]
