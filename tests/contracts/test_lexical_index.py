@@ -3,55 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from math import log
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 
-from goat.adapters.journal import journal_database
 from goat.adapters.lexical_memory import MemoryLexicalIndex
-from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-from goat.adapters.passages_sqlite import SqlitePassages
 from goat.ports.stores import LexicalIndex
-from goat.records.search import EVERYWHERE, LexicalDocument, Neighbourhood, Where
-from goat.testing.clock import FakeClock
+from goat.records.search import EVERYWHERE, Neighbourhood, Where
+from goat.testing.documents import NOON, add, document
 
-NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 _ = -1
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LexicalIndex]:
-    if request.param == "memory":
-        yield MemoryLexicalIndex()
-        return
-    async with journal_database(tmp_path, FakeClock()) as database:
-        yield SqliteLexicalIndex(database, SqlitePassages(database))
-
-
-def document(number: int, words: str, **fields: Any) -> LexicalDocument:
-    """A passage of Ana at home, a minute after the one before it."""
-    terms = Counter(words.split())
-    values: dict[str, Any] = {
-        "owner": "ana",
-        "ord": number,
-        "episode_id": 100 + number,
-        "chat": "home",
-        "at": NOON + timedelta(minutes=number),
-        "terms": terms,
-        "length": terms.total(),
-        "speaker": "Ana",
-    }
-    return LexicalDocument(**values | fields)
-
-
-async def add(index: LexicalIndex, *documents: LexicalDocument) -> None:
-    await index.apply(documents, [], cursor=1)
 
 
 async def found(

@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from math import log
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 
-from goat.adapters.journal import journal_database
-from goat.adapters.lexical_memory import MemoryLexicalIndex
-from goat.adapters.lexical_sqlite import SqliteLexicalIndex
-from goat.adapters.passages_sqlite import SqlitePassages
 from goat.ports.stores import LexicalIndex
-from goat.records.search import EVERYWHERE, LexicalDocument, Neighbourhood, Where
-from goat.testing.clock import FakeClock
+from goat.records.search import EVERYWHERE, Neighbourhood, Where
+from goat.testing.documents import NOON, add, document
 
-NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 _ = -1
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LexicalIndex]:
-    if request.param == "memory":
-        yield MemoryLexicalIndex()
-        return
-    async with journal_database(tmp_path, FakeClock()) as database:
-        yield SqliteLexicalIndex(database, SqlitePassages(database))
-
-
-def document(number: int, words: str, **fields: Any) -> LexicalDocument:
-    """A passage of Ana at home, a minute after the one before it."""
-    terms = Counter(words.split())
-    values: dict[str, Any] = {
-        "owner": "ana",
-        "ord": number,
-        "episode_id": 100 + number,
-        "chat": "home",
-        "at": NOON + timedelta(minutes=number),
-        "terms": terms,
-        "length": terms.total(),
-        "speaker": "Ana",
-    }
-    return LexicalDocument(**values | fields)
-
-
-async def add(index: LexicalIndex, *documents: LexicalDocument) -> None:
-    await index.apply(documents, [], cursor=1)
 
 
 async def near(index: LexicalIndex, ords: list[int], reach: int = 2, where: Where = EVERYWHERE) -> Neighbourhood:
@@ -276,3 +237,21 @@ async def test_features_of_passages_that_were_taken_out_meanwhile_are_zero(index
     got = await index.features("ana", ["tea"], before)
     assert got.passage[0] == got.session[0] == 0
     assert got.passage[1] > 0
+
+
+async def test_rare_is_how_rare_what_a_passage_holds_is_over_all_terms(index: LexicalIndex) -> None:
+    await add(index, document(0, "tea cup"), document(1, "tea spoon"), document(2, "tea"))
+    tea, cup, absent = (log(1 + (3 - df + 0.5) / (df + 0.5)) for df in (3, 1, 0))
+    common, rare = (tea / absent) ** 2, (cup / absent) ** 2
+    everything = await near(index, [0, 1, 2])
+    for words, expected in {
+        "": (0, 0, 0),
+        "visa": (0, 0, 0),
+        "tea": (common, common, common),
+        "cup": (rare, 0, 0),
+        "tea cup": ((common + rare) / 2, common / 2, common / 2),
+        "cup visa cup": (rare / 2, 0, 0),
+    }.items():
+        got = (await index.features("ana", words.split(), everything)).rare
+        np.testing.assert_allclose(got, expected, atol=1e-6)
+    assert common < 0.02 < rare

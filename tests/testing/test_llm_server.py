@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -45,12 +45,6 @@ def running() -> Iterator[LlmServer]:
 def server(running: LlmServer) -> LlmServer:
     running.clear()
     return running
-
-
-@pytest.fixture
-async def client(server: LlmServer) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=server.base_url, api_key="any", max_retries=0, timeout=20) as client:
-        yield client
 
 
 async def ask(client: AsyncOpenAI, **fields: Any) -> Any:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,12 +29,6 @@ def server() -> Iterator[LlmServer]:
     """A server of the test's own: a request whose client gave up early may still arrive after the test."""
     with LlmServer() as server:
         yield server
-
-
-@pytest.fixture
-async def client(server: LlmServer) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=server.base_url, api_key="any", max_retries=0, timeout=20) as client:
-        yield client
 
 
 async def ask(client: AsyncOpenAI, **fields: Any) -> Any:

@@ -179,3 +179,17 @@ def test_telegram_d6_safe_spellings_of_a_name_are_understood(written: str) -> No
 @pytest.mark.parametrize("written", ["", " ", "read", "file_read", "functions."])
 def test_telegram_d6_other_names_are_not_guessed(written: str) -> None:
     assert Toolbox.of([_named("read_file")]).find(written) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '```json\n{"a": 1, "b": [2]}\n```',
+        '```\n{"a": 1, "b": [2]}```',
+        '"{\\"a\\": 1, \\"b\\": [2]}"',
+        ' {"a": 1, "b": [2],} ',
+    ],
+    ids=["fenced", "fenced without a language", "encoded twice", "a comma too many"],
+)
+def test_o47_json_in_a_fence_is_read_once_and_as_what_it_says(written: str) -> None:
+    assert parse_arguments("t", written) == {"a": 1, "b": [2]}

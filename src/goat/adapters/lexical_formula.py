@@ -30,3 +30,9 @@ SOFT_LENGTH: Final = 0.92 * sum(KERNEL)
 def idf(documents: int, df: int) -> float:
     """The weight of a term that `df` of `documents` hold: ln(1 + (N - df + 0.5) / (df + 0.5)), above 0."""
     return log(1 + (max(documents - df, 0) + 0.5) / (df + 0.5))
+
+
+def rarity(documents: int, df: int) -> float:
+    """The square of a term's idf over that of a term which none of `documents` holds: 1 for such a one, 0 for a term
+    that nearly all hold."""
+    return (idf(documents, df) / idf(documents, 0)) ** 2

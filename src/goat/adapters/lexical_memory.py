@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
-from goat.adapters.lexical_formula import K1, KERNEL, MOST_TF, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf
+from goat.adapters.lexical_formula import K1, KERNEL, MOST_TF, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf, rarity
 from goat.records.search import (
     NEIGHBOUR_REACH,
     Hits,
@@ -96,7 +96,7 @@ class MemoryLexicalIndex:
         best = sum(weights.values())
         if not best:
             nothing = np.zeros(len(near.ords), np.float32)
-            return LexicalFeatures(nothing, nothing.copy(), nothing.copy())
+            return LexicalFeatures(nothing, nothing.copy(), nothing.copy(), nothing.copy())
         mean_length = sum(document.length for document in documents.values()) / len(documents)
         sessions = _sessions(documents.values())
         of_session = _bm25(
@@ -106,13 +106,15 @@ class MemoryLexicalIndex:
         passage = [
             _soft_score(weights, [documents.get(ord_) for ord_ in row], mean_length) for row in near.around.tolist()
         ]
+        held = [_held(weights, documents.get(ord_)) for ord_ in near.ords.tolist()]
+        rarities = _rarities(weights, documents.values())
+        rare = [_held(rarities, documents.get(ord_)) for ord_ in near.ords.tolist()]
         session = [of_session[min(sessions[ord_])] if ord_ in sessions else 0.0 for ord_ in near.ords.tolist()]
         return LexicalFeatures(
             passage=np.array([score / (2.0 * best) for score in passage], np.float32),
             session=np.array([min(score / (2.2 * best), 1.0) for score in session], np.float32),
-            held=np.array(
-                [_held(weights, documents.get(ord_)) / everything for ord_ in near.ords.tolist()], np.float32
-            ),
+            held=np.array([value / everything for value in held], np.float32),
+            rare=np.array([value / len(set(terms)) for value in rare], np.float32),
         )
 
     async def clear(self) -> None:
@@ -140,6 +142,12 @@ def _weights(terms: Sequence[str], texts: Sequence[list[LexicalDocument]]) -> di
     """The idf of each distinct term that a text holds; a text is one or more passages."""
     df = {term: sum(_tf(text, term) > 0 for text in texts) for term in dict.fromkeys(terms)}
     return {term: idf(len(texts), count) for term, count in df.items() if count}
+
+
+def _rarities(weights: Mapping[str, float], documents: Collection[LexicalDocument]) -> dict[str, float]:
+    """How rare each term with a weight is."""
+    df = {term: sum(_tf([document], term) > 0 for document in documents) for term in weights}
+    return {term: rarity(len(documents), count) for term, count in df.items()}
 
 
 def _bm25(terms: Sequence[str], texts: dict[int, list[LexicalDocument]]) -> dict[int, float]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from goat.adapters.database import Database
-from goat.adapters.lexical_formula import K1, KERNEL, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf
+from goat.adapters.lexical_formula import K1, KERNEL, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf, rarity
 from goat.adapters.lexical_postings import (
     Postings,
     add_postings,
@@ -270,14 +270,16 @@ def _features(fetched: _Fetched, near: Neighbourhood) -> LexicalFeatures:
     best = sum(idf(view.totals.documents, len(ords)) for ords, _ in lists)
     if not best:
         nothing = np.zeros(len(near.ords), np.float32)
-        return LexicalFeatures(nothing, nothing.copy(), nothing.copy())
+        return LexicalFeatures(nothing, nothing.copy(), nothing.copy(), nothing.copy())
     passage = _passage_scores(view, lists, near.around) / (2.0 * best)
     session = _session_scores(view, lists, near.ords) / (2.2 * best)
     unknown = (len(fetched.terms) - len(lists)) * idf(view.totals.documents, 0)
+    held, rare = _held(view, lists, near.ords)
     return LexicalFeatures(
         passage=passage.astype(np.float32),
         session=np.minimum(session, 1).astype(np.float32),
-        held=_held(view, lists, near.ords) / np.float32(best + unknown),
+        held=held / np.float32(best + unknown),
+        rare=rare / np.float32(len(fetched.terms)),
     )
 
 
@@ -302,16 +304,17 @@ def _passage_scores(
     return scores
 
 
-def _held(view: PassageView, lists: list[tuple[NDArray[np.int64], Floats]], candidates: Ords) -> Floats:
-    """Sum of idf over the terms that each candidate holds."""
+def _held(view: PassageView, lists: list[tuple[NDArray[np.int64], Floats]], candidates: Ords) -> tuple[Floats, Floats]:
+    """Sums of idf and of rarity over the terms that each candidate holds."""
     places = np.where((candidates >= 0) & (candidates < view.size), candidates, view.size)
     holds = np.zeros(view.size + 1, np.bool_)
-    total = np.zeros(len(candidates), np.float32)
+    held, rare = np.zeros(len(candidates), np.float32), np.zeros(len(candidates), np.float32)
     for ords, _ in lists:
         holds[ords] = True
-        total += np.float32(idf(view.totals.documents, len(ords))) * holds[places]
+        held += np.float32(idf(view.totals.documents, len(ords))) * holds[places]
+        rare += np.float32(rarity(view.totals.documents, len(ords))) * holds[places]
         holds[ords] = False
-    return total
+    return held, rare
 
 
 def _session_scores(

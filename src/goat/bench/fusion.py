@@ -1,29 +1,20 @@
-"""What the ranking formula sees for each question of a LoCoMo sample file, to weigh its parts anew.
-
-The parts of every result's score are collected once; any other weights are then judged without asking again.
-"""
+"""The measures that a set of weights reaches on questions whose evidence was collected."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goat.app import App, open_app
-from goat.bench.locomo import Outcome, archive_sample
-from goat.bench.locomo_data import Question, Sample, read
-from goat.bench.score import any_at, frac_at, ndcg_at
+from goat.bench.evidence import Seen
+from goat.bench.score import auroc
 from goat.records.search import Floats
-from goat.records.turns import Notice
-from goat.retrieval.pipeline import REFLEX, Recipe
-from goat.settings import Settings
+from goat.retrieval.fuse import fuse
+from goat.retrieval.weights import Weights
 
-EVERY = Recipe("every candidate", REFLEX.groups, limit=10_000)
 PARTS = (
     "verbatim",
     "passage",
@@ -35,33 +26,27 @@ PARTS = (
     "question",
     "speaker",
     "human",
+    "entity",
 )
 
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "meaning of the passages around": ("around_cosine",),
-    "session": ("session",),
-    "nearness in time": ("nearness",),
-    "questions and their answers": ("after_question", "question"),
-    "named speaker": ("speaker",),
-    "a person's words": ("human",),
-    "meaning": ("cosine", "around_cosine"),
-    "words": ("verbatim", "passage", "session"),
-}
-"""The stages of the formula that can be off, each with its parts."""
 
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """One question: the parts of every candidate's score (candidates x `PARTS`), in the pipeline's order."""
+    """One question: the parts of every candidate's score (candidates x `PARTS`), and its turn and session by number.
 
+    `evidence` and `evidence_sessions` say of each turn and session whether it is evidence; evidence that is no
+    candidate counts in `missing`.
+    """
+
+    kind: str
     sample: str
     parts: Floats
-    turns: tuple[str, ...]
-    sessions: tuple[str, ...]
-    evidence: frozenset[str]
-    evidence_sessions: frozenset[str]
+    turns: NDArray[np.int64]
+    sessions: NDArray[np.int64]
+    evidence: NDArray[np.bool_]
+    evidence_sessions: NDArray[np.bool_]
+    missing: int = 0
+    missing_sessions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,75 +57,66 @@ class Measures:
     frac10: float
     ndcg10: float
     session5: float
+    session_frac10: float
 
     @property
     def aim(self) -> float:
         """What is maximised."""
-        return self.any10 + self.frac10 + self.ndcg10 + 0.5 * self.session5
+        return self.any10 + self.frac10 + self.ndcg10 + 0.5 * (self.session5 + self.session_frac10)
 
 
-def collect(path: Path, limit: int | None, say: Say) -> tuple[str, list[Judged]]:
-    """The embedding model's name and the judged questions of a file; `limit` bounds those of each conversation."""
-    return asyncio.run(_collect(read(path), limit, say))
-
-
-async def _collect(samples: Sequence[Sample], limit: int | None, say: Say) -> tuple[str, list[Judged]]:
-    judged: list[Judged] = []
-    with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
-        async with open_app(Settings(), Path(folder), _quiet) as app:
-            for number, sample in enumerate(samples, start=1):
-                say(f"conversation {number} of {len(samples)}")
-                names = await archive_sample(app, sample, Outcome())
-                judged += [await _judge(app, sample, question, names) for question in sample.questions[:limit]]
-            return app.backends.embedder.name, judged
-
-
-async def _judge(app: App, sample: Sample, question: Question, names: Mapping[int, str]) -> Judged:
-    vector = await app.backends.embedder.embed_query(question.text)
-    query = app.memory.query(sample.id, question.text, sample.turns[-1].at, vector)
-    results = (await app.memory.recall(query, EVERY)).results
-    turns = tuple(names[result.episode.id] for result in results)
-    rows = [[result.parts[part] for part in PARTS] for result in results]
+def judge(seen: Seen, weights: Weights) -> Judged:
+    """The parts that these weights give, ready to be weighed."""
+    parts = fuse(seen.question.text, seen.weighed.near, seen.weighed.evidence, weights).parts
+    turns, evidence, missing = _numbered(seen.turns, seen.question.evidence)
+    sessions, evidence_sessions, missing_sessions = _numbered(seen.sessions, seen.evidence_sessions)
     return Judged(
-        sample=sample.id,
-        parts=np.array(rows, dtype=np.float32).reshape(len(rows), len(PARTS)),
+        kind=seen.kind,
+        sample=seen.sample,
+        parts=np.stack([parts[part] for part in PARTS], axis=1),
         turns=turns,
-        sessions=tuple(sample.sessions[turn] for turn in turns),
-        evidence=question.evidence,
-        evidence_sessions=frozenset(sample.sessions[turn] for turn in question.evidence),
+        sessions=sessions,
+        evidence=evidence,
+        evidence_sessions=evidence_sessions,
+        missing=missing,
+        missing_sessions=missing_sessions,
     )
 
 
-def measure(judged: Sequence[Judged], factors: NDArray[np.float64]) -> Measures:
-    """The measures when every part of the present score is multiplied by its factor."""
-    return Measures(*(100 * np.mean([_one(each, factors) for each in judged], axis=0)).tolist())
+def _numbered(names: Sequence[str], gold: frozenset[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
+    """The names as numbers, which numbers are gold, and how much gold has none."""
+    number = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    is_gold = np.array([name in gold for name in number], dtype=np.bool_)
+    return np.array([number[name] for name in names], dtype=np.int64), is_gold, len(gold - number.keys())
 
 
-def _one(judged: Judged, factors: NDArray[np.float64]) -> tuple[float, float, float, float]:
-    order = np.argsort(-(judged.parts @ factors), kind="stable")
-    turns = [judged.turns[place] for place in order[:10].tolist()]
-    sessions: dict[str, None] = {}
-    for place in order.tolist():
-        sessions[judged.sessions[place]] = None
-        if len(sessions) == 5:
-            break
-    evidence = judged.evidence
-    return (
-        any_at(turns, evidence, 10),
-        frac_at(turns, evidence, 10),
-        ndcg_at(turns, evidence, 10),
-        any_at(list(sessions), judged.evidence_sessions, 5),
-    )
+def measure(judged: Iterable[Judged], factors: NDArray[np.float64]) -> Measures:
+    """The measures when every part is multiplied by its factor."""
+    return Measures(*(100 * np.mean([one(each, each.parts @ factors) for each in judged], axis=0)).tolist())
 
 
-def ablation(judged: Sequence[Judged]) -> dict[str, Measures]:
-    """The measures with every stage, and with each one off."""
-    shown = {"every stage": measure(judged, np.ones(len(PARTS)))}
-    for stage, parts in STAGES.items():
-        factors = np.array([0.0 if part in parts else 1.0 for part in PARTS])
-        shown[f"without {stage}"] = measure(judged, factors)
-    return shown
+def one(judged: Judged, total: NDArray[np.floating]) -> tuple[float, float, float, float, float]:
+    """The measures of one question, in 0..1, by the score of every candidate."""
+    hits = _best(judged.turns, judged.evidence, total)
+    sessions = _best(judged.sessions, judged.evidence_sessions, total)
+    evidence = int(judged.evidence.sum()) + judged.missing
+    gain = sum(1 / math.log2(place + 2) for place in np.flatnonzero(hits).tolist())
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(evidence, 10)))
+    share = int(sessions.sum()) / (int(judged.evidence_sessions.sum()) + judged.missing_sessions)
+    return float(hits.any()), int(hits.sum()) / evidence, gain / ideal, float(sessions[:5].any()), share
 
 
-def _quiet(notice: Notice) -> None:
-    """A bench shows figures only."""
+def _best(group: NDArray[np.int64], gold: NDArray[np.bool_], total: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Which of the ten groups with the best scores are gold, best first."""
+    best = np.full(len(gold), -np.inf)
+    np.maximum.at(best, group, total)
+    return gold[np.argsort(-best, kind="stable")[:10]]
+
+
+def abstention(seen: Iterable[Seen], weights: Weights) -> float:
+    """How well the greatest relevance tells questions with an answer from those without, as an AUROC."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for each in seen:
+        scores = fuse(each.question.text, each.weighed.near, each.weighed.evidence, weights)
+        found[each.answerable].append(float(scores.relevance.max(initial=0.0)))
+    return auroc(found[True], found[False])

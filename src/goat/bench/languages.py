@@ -104,7 +104,9 @@ async def ask_all(app: App, messages: Sequence[Message], questions: Sequence[Que
     answers = []
     for question in questions:
         vector = await app.backends.embedder.embed_query(question.text)
-        recall = await app.memory.recall(app.memory.query(OWNER, question.text, messages[-1].at, vector), REFLEX)
+        entities = await app.memory.entities(question.text)
+        query = app.memory.query(OWNER, question.text, messages[-1].at, vector, entities.value)
+        recall = await app.memory.recall(query, REFLEX)
         lexical = order(bm25.scores(question.text))
         dense = order(await app.backends.vectors.score(OWNER, vector, every))  # a short message is one passage
         bars = {"BM25": lexical, "embedder": dense, "BM25 + embedder, RRF": reciprocal_rank_fusion([lexical, dense])}

@@ -152,7 +152,8 @@ async def _ask(
     app: App, sample: Sample, question: Question, vector: Floats, names: Mapping[int, str], outcome: Outcome
 ) -> Asked:
     now = sample.turns[-1].at
-    query = app.memory.query(sample.id, question.text, now, vector)
+    entities = await app.memory.entities(question.text)
+    query = app.memory.query(sample.id, question.text, now, vector, entities.value)
     began = perf_counter()
     await app.memory.recall(query, COLD)
     outcome.latency_ms["pipeline"].append((perf_counter() - began) * 1000)

@@ -132,7 +132,8 @@ async def reflexes(app: App, size: int, p50: float | None, p95: float | None) ->
         began = perf_counter()
         vector = await app.backends.embedder.embed_query(text)
         embedded = perf_counter()
-        query = app.memory.query(OWNER, text, clock.now(), vector)
+        entities = await app.memory.entities(text)
+        query = app.memory.query(OWNER, text, clock.now(), vector, entities.value)
         recall = await app.memory.recall(query, REFLEX)
         ended = perf_counter()
         if number < 10:

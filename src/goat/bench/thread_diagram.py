@@ -10,13 +10,26 @@ from collections.abc import Sequence
 
 from goat.bench.dialogue import Played, Say, play
 from goat.bench.dialogue_data import own_dialogues
+from goat.bench.report import Figure
 
 COLOURS = {"cold": "#cfe3ff", "warm": "#ffd9b3", "drift": "#e6f5c9"}
 
 
-def run(say: Say) -> str:
-    """Play the first shipped dialogue with the reflex on `auto` and draw it."""
-    return draw(asyncio.run(play(own_dialogues()[:1], ["auto"], say)))
+def run(say: Say) -> list[Played]:
+    """Play the first shipped dialogue with the reflex on `auto`."""
+    return asyncio.run(play(own_dialogues()[:1], ["auto"], say))
+
+
+def figures(played: Sequence[Played]) -> list[Figure]:
+    """How many turns the drawn dialogue has, of which state, on how many topics, and the evidence in their prompts."""
+    states = [Figure(f"turns, {state}", sum(one.record.state == state for one in played), "turns") for state in COLOURS]
+    shares = [one.in_prompt for one in played]
+    return [
+        Figure("turns", len(played), "turns"),
+        *states,
+        Figure("topics", len({one.topic for one in played}), "topics"),
+        Figure("evidence in the prompt", 100 * sum(shares) / max(len(shares), 1), "%"),
+    ]
 
 
 def draw(played: Sequence[Played]) -> str:

@@ -74,23 +74,26 @@ def locomo(
 def ablation(
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")] = None,
+    json_out: JsonOut = None,
 ) -> None:
     """What each stage of the ranking is worth: the measures with it off. Takes some minutes."""
     from rich.table import Table
 
-    from goat.bench.fusion import ablation as without
-    from goat.bench.fusion import collect
+    from goat.bench import ablation, report
 
     out, err = consoles()
     with err.status("reading …") as status:
-        _, judged = collect(data, limit, lambda step: status.update(f"{step} …"))
-    table = Table(title=f"{data.stem}: each stage off, % (n = {len(judged)})", title_justify="left")
-    for title in ("", "any@10", "share@10", "nDCG@10", "session any@5"):
+        asked, found = ablation.run(data, limit, lambda step: status.update(f"{step} …"))
+    table = Table(title=f"{data.stem}: each stage off, % (n = {asked})", title_justify="left")
+    columns = list(found[ablation.EVERY])
+    for title in ("", *columns):
         table.add_column(title, justify="right" if title else "left")
-    for name, found in without(judged).items():
-        cells = (found.any10, found.frac10, found.ndcg10, found.session5)
-        table.add_row(name, *(f"{value:.1f}" for value in cells))
+    for stage, row in found.items():
+        digits = {ablation.AUROC_COLUMN: 3}
+        table.add_row(stage, *(f"{row[column]:.{digits.get(column, 1)}f}" for column in columns))
     out.print(table)
+    if json_out:
+        report.write_json(json_out, "ablation", ablation.figures(found))
 
 
 @bench.command()
@@ -153,12 +156,15 @@ def telegram(
 @bench.command()
 def thread_diagram(
     out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The Markdown file to write.")],
+    json_out: JsonOut = None,
 ) -> None:
     """Draw one real thread: its states, its topics, and what served each turn."""
-    from goat.bench.thread_diagram import run
+    from goat.bench import report, thread_diagram
 
     out, err = consoles()
     with err.status("playing …") as status:
-        page = run(lambda step: status.update(f"{step} …"))
-    out_file.write_text(page, encoding="utf-8")
+        played = thread_diagram.run(lambda step: status.update(f"{step} …"))
+    out_file.write_text(thread_diagram.draw(played), encoding="utf-8")
     out.print(f"Written to {out_file}.")
+    if json_out:
+        report.write_json(json_out, "thread-diagram", thread_diagram.figures(played))

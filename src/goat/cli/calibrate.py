@@ -6,10 +6,11 @@ import asyncio
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -20,9 +21,6 @@ from goat.memory.l2_thread import bands_for, row_name
 from goat.records.turns import Notice
 from goat.settings import Settings
 from goat.settings.sections import ActivationSettings
-
-if TYPE_CHECKING:
-    from goat.bench.calibrate_fusion import Fold
 
 calibrate = typer.Typer(name="calibrate", help="Measure what depends on the embedding model.", no_args_is_help=True)
 
@@ -80,48 +78,78 @@ async def _threads(settings: Settings, write: bool, as_json: bool, out: Console)
         out.print("The row in use differs; --write replaces it.", style="yellow")
 
 
+DataOption = Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")]
+WriteOption = Annotated[bool, typer.Option("--write", help="Write the row into the package's weights.toml.")]
+
+
 @calibrate.command()
-def fusion(
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A LoCoMo sample file.")],
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions of each conversation.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the row into the package's weights.toml.")] = False,
-) -> None:
-    """The weights of the ranking formula, leaving out one conversation at a time. Takes some minutes."""
+def fusion(data: DataOption, limit: LimitOption = None, write: WriteOption = False) -> None:
+    """The weights of the ranking formula, leaving out one conversation at a time. Takes a quarter of an hour."""
     from goat.bench import calibrate_fusion as fitting
-    from goat.bench.fusion import collect
-    from goat.retrieval.weights import row_name as weights_row
     from goat.retrieval.weights import weights_for
 
     out, err = consoles()
     with err.status("reading …") as status:
-        model, judged = collect(data, limit, lambda step: status.update(f"{step} …"))
+        model, judged = fitting.collect(data, limit, lambda step: status.update(f"{step} …"))
         found = []
         for fold in fitting.folds(judged, weights_for(model)):
             status.update(f"fitted without {fold.sample} …")
             found.append(fold)
-    row = fitting.common(found)
-    out.print(_folds(found, data.stem))
-    out.print("\n".join(f"{part} = {value:.2f}" for part, value in row.items()), markup=False, highlight=False)
+    titles = ("any@10", "share@10", "nDCG@10", "session any@5", "session share@10")
+    rows = [(fold.sample, fold.questions, astuple(fold.after)) for fold in found]
+    means = [astuple(fitting.mean(found, after)) for after in (True, False)]
+    out.print(_folds(f"{data.stem}: each conversation judged by the weights of the others, %", titles, rows, means))
+    _show_row(out, fitting.common(found), model, write)
+
+
+@calibrate.command()
+def relevance(data: DataOption, limit: LimitOption = None, write: WriteOption = False) -> None:
+    """How a score becomes a relevance, leaving out one conversation at a time. Takes a quarter of an hour."""
+    from goat.bench import calibrate_relevance as fitting
+    from goat.retrieval.weights import weights_for
+
+    out, err = consoles()
+    with err.status("reading …") as status:
+        model, ranked = fitting.collect(data, limit, lambda step: status.update(f"{step} …"))
+        found = []
+        for fold in fitting.folds(ranked, weights_for(model)):
+            status.update(f"fitted without {fold.sample} …")
+            found.append(fold)
+    titles = ("AUROC", "foreign AUROC", "evidence kept", "· languages", "foreign shown", "loss × 100")
+    rows = [(fold.sample, fold.questions, _percent(astuple(fold.after))) for fold in found]
+    means = [_percent(astuple(fitting.mean(found, after))) for after in (True, False)]
+    out.print(_folds(f"{data.stem}: each conversation judged by the weights of the others, %", titles, rows, means))
+    _show_row(out, fitting.common(found), model, write)
+
+
+def _percent(shares: Sequence[float]) -> tuple[float, ...]:
+    return tuple(100 * share for share in shares)
+
+
+def _show_row(out: Console, row: Mapping[str, float], model: str, write: bool) -> None:
+    from goat.bench.calibrate_fusion import write_row
+    from goat.retrieval.weights import row_name as weights_row
+
+    out.print("\n".join(f"{name} = {value:g}" for name, value in row.items()), markup=False, highlight=False)
     if write:
-        fitting.write_row(
-            Path(str(files("goat.retrieval").joinpath("data/weights.toml"))),
-            model if weights_row(model) == "default" else weights_row(model),
-            row,
-        )
+        name = model if weights_row(model) == "default" else weights_row(model)
+        write_row(Path(str(files("goat.retrieval").joinpath("data/weights.toml"))), name, row)
 
 
-def _folds(found: Sequence[Fold], name: str) -> Table:
-    from goat.bench import calibrate_fusion as fitting
-
-    shown = Table(title=f"{name}: each conversation judged by the weights of the others, %", title_justify="left")
-    for title in ("left out", "n", "any@10", "share@10", "nDCG@10", "session any@5"):
-        shown.add_column(title, justify="left" if title == "left out" else "right")
-    rows = [(fold.sample, fold.questions, fold.after) for fold in found]
-    asked = sum(fold.questions for fold in found)
-    rows += [("all", asked, fitting.mean(found, after=True)), ("present row", asked, fitting.mean(found, after=False))]
-    for label, questions, reached in rows:
-        cells = (reached.any10, reached.frac10, reached.ndcg10, reached.session5)
-        shown.add_row(label, str(questions), *(f"{value:.1f}" for value in cells))
+def _folds(
+    title: str,
+    titles: Sequence[str],
+    rows: Sequence[tuple[str, int, Sequence[float]]],
+    means: Sequence[Sequence[float]],
+) -> Table:
+    shown = Table(title=title, title_justify="left")
+    for name in ("left out", "n", *titles):
+        shown.add_column(name, justify="left" if name == "left out" else "right")
+    asked = sum(questions for _, questions, _ in rows)
+    summed = zip(("all", "present row"), (asked, asked), means, strict=True)
+    for name, questions, reached in (*rows, *summed):
+        shown.add_row(name, str(questions), *(f"{value:.1f}" for value in reached))
     return shown
 
 

@@ -125,6 +125,7 @@ class _Import:
 
     async def _embed(self, app: App, phases: Phases) -> None:
         told = phases.begin("embedding", await app.backends.journal.head())
+        await app.memory.archive.enrich()
         await app.memory.archive.embed(lambda _name, at, _to: told(at, at))
 
     def _tell(self, found: Survey, imported: Imported, seconds: float, counts: ArchiveCounts) -> None:

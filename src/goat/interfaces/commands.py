@@ -29,10 +29,14 @@ COMMAND_WORD: Final = re.compile("/[a-z]+")
 
 @dataclass(slots=True)
 class Talk:
-    """What a conversation remembers between its commands: the turn that `/why` explains, and what `/forget` showed."""
+    """What a conversation remembers between its commands: the turn that `/why` explains, and what `/forget` showed.
+
+    With `buttons` the front door puts the yes below what `/forget` shows.
+    """
 
     last: TurnResult | None = None
     plan: Plan | None = None
+    buttons: bool = False
 
 
 class ChatCommands:
@@ -147,7 +151,8 @@ class ChatCommands:
         if not plan:
             return self._say("commands.forget_no_match")
         self.talk.plan = plan
-        return f"{self._words.plan(plan)}\n\n{self._say('commands.forget_sure')}"
+        sure = self._say("commands.forget_sure" if self.talk.buttons else "commands.forget_sure_yes")
+        return f"{self._words.plan(plan)}\n\n{sure}"
 
     async def _forget_now(self, plan: Plan | None) -> str:
         if plan is None:

@@ -144,6 +144,9 @@ class Archive:
         async with self._following:
             head = await self._journal.head()
             cursor = await self._lexical.cursor()
+            if cursor > head:  # damage: it claims to hold changes that do not exist
+                await self._lexical.clear()
+                cursor = 0
             while cursor < head:
                 changes = await self._journal.changes(cursor, batch)
                 if not changes:
@@ -187,6 +190,7 @@ class Archive:
         model = self._embedder.name
         head = await self._journal.head()
         cursor = await self._embeddings.cursor(model)
+        cursor = cursor if cursor <= head else 0
         while cursor < head:
             changes = await self._journal.changes(cursor, EMBED_BATCH)
             if not changes:
@@ -216,6 +220,9 @@ class Archive:
         model = self._embedder.name
         kept = await self._embeddings.cursor(model)
         cursor = await self._vectors.cursor()
+        if cursor > kept:
+            await self._vectors.clear()
+            cursor = 0
         while cursor < kept:
             changes = [change for change in await self._journal.changes(cursor, batch) if change.seq <= kept]
             if not changes:

@@ -13,7 +13,7 @@ import numpy as np
 from goat.errors import MessageRefused
 from goat.memory.archive import Archive
 from goat.memory.cache import Cache, cache_key
-from goat.memory.enrich import Enricher
+from goat.memory.enrich import Enricher, Noted
 from goat.memory.l0_identity import Identity
 from goat.memory.l1_facts import Facts
 from goat.memory.l2_history import History
@@ -195,6 +195,10 @@ class MemoryLayers:
     async def embed(self, text: str) -> Layer[Floats | None]:
         """The vector of a message, None when it cannot be had."""
         return await layer("embedder", self._embedder.embed_query(text), None)
+
+    async def noted(self, text: str, at: datetime) -> Noted:
+        """What is to be noted about a message that is about to be written."""
+        return await self._enricher.noted(text, at)
 
     async def entities(self, text: str) -> Layer[tuple[Entity, ...]]:
         """What a message names, nothing when it cannot be had."""

@@ -120,7 +120,9 @@ class MemoryTools:
         where = Where(after=_moment("after", after, zone), before=_moment("before", before, zone))
         wanted = max(1, min(limit, 20))
         recall = await self._memory.search(context.owner, query, self._clock.now(), wanted + len(waiting), where)
-        found = tuple(_found(one, zone) for one in recall.results if one.episode.id not in waiting)[:wanted]
+        shown = [one for one in recall.results if one.episode.id not in waiting][:wanted]
+        self._memory.recalled(context.owner, shown)
+        found = tuple(_found(one, zone) for one in shown)
         lost = tuple(f"{one.what}: {one.reason}" for one in recall.lost)
         return Answer(True, f"{len(found)} found." if found else "No relevant memories.", found, lost=lost)
 
@@ -144,19 +146,22 @@ class MemoryTools:
         if not text:
             raise ToolError("store_memory", "the note is empty; write what is to be kept")
         outside = Origin(origin) is Origin.OUTSIDE
-        meta = {"provenance": origin, **({"url": clean(url)[0]} if url else {})}
+        at = self._clock.now()
+        noted = await self._memory.noted(text, at)
+        meta = {**noted.meta, "provenance": origin, **({"url": clean(url)[0]} if url else {})}
         note = NewEpisode(
             owner=context.owner,
             chat=NOTES,
             role=Role.ASSISTANT,
             text=text,
-            at=self._clock.now(),
+            at=at,
             exchange_id=uuid4().hex,
             speaker="text from outside" if outside else "note",
             tags=(STORED, *((OUTSIDE,) if outside else ()), *(clean(tag)[0] for tag in tags)),
             source="tool",
             passages=split_passages(text),
             meta=meta,
+            to_enrich=not noted.complete,
         )
         (kept,) = await self._memory.archive.append([note])
         self._memory.archive.follow_meaning()
@@ -222,10 +227,11 @@ class MemoryTools:
             key: The key of the fact.
         """
         dropped = await self._facts.drop(context.owner, key)
-        told = (
-            f"There is no fact {key!r}." if dropped is None else f"{dropped.key} holds no more. It was: {dropped.value}"
-        )
-        return await self._with_usage(context.owner, dropped is not None, told)
+        if dropped is None:
+            keys = tuple(fact.key for fact in await self._facts.read(context.owner))
+            told = f"There is no fact {key!r}. Use one of the keys that are there, letter by letter, or none."
+            return Answer(False, told, facts=keys)
+        return await self._with_usage(context.owner, True, f"{dropped.key} holds no more. It was: {dropped.value}")
 
     async def memory_status(self, context: ToolContext) -> Answer:
         """Say how much is remembered, layer by layer."""

@@ -111,12 +111,15 @@ class LexicalFeatures:
     """Lexical scores in 0..1, one per candidate: of the passage in its neighbourhood, of its session, of itself.
 
     `held` is the share (0..1, by idf) of the query's terms that the passage itself holds, without its neighbours; a
-    term that the owner's index does not know counts with the idf of a document frequency of zero.
+    term that the owner's index does not know counts with the idf of a document frequency of zero. `rare` (0..1) is the
+    mean over the query's terms of the square of how rare those are that the passage itself holds: a term's idf over
+    that of one which no passage holds. What nearly every passage holds counts for next to nothing.
     """
 
     passage: Floats
     session: Floats
     held: Floats
+    rare: Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def alone(ords: Ords, episode_ids: Mapping[int, int]) -> Neighbourhood:
 def no_lexical_features(near: Neighbourhood) -> LexicalFeatures:
     """Zeros for every candidate."""
     zeros = np.zeros(len(near.ords), dtype=np.float32)
-    return LexicalFeatures(passage=zeros, session=zeros, held=zeros)
+    return LexicalFeatures(passage=zeros, session=zeros, held=zeros, rare=zeros)
 
 
 def fill_unknown(cosines: Floats, otherwise: float) -> Floats:

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from goat.records.search import Floats, Neighbourhood, Ords
 from goat.retrieval.fuse import Scores
 
-LEAST_GAP = 0.15
-"""A narrower gap between two results is none, however close the others stand."""
+LEAST_GAP = 0.3
+"""A narrower gap between two results is none, however close the others stand: one answer is often worth less than
+another that completes it."""
 
-MORE_LIKELY_THAN_NOT = 0.5
-"""What is worth this much stays, whatever gap stands above it."""
+DOUBTFUL = 0.4
+"""What is worth less than this is in doubt: only such results a gap cuts off."""
 
 
 def best_passages(near: Neighbourhood, total: Floats) -> Ords:
@@ -34,10 +35,13 @@ def cut(
 
     Half of the places belong to the spared, the nearest to an asked moment first (`distance` in seconds, one per
     candidate): better matches from other times cannot drive out what was said then. Where there is a least relevance,
-    what lies behind a significant gap goes too; that the query was asked before makes no gap.
+    what lies behind a significant gap goes too; that the query was asked before makes no gap, and once is enough.
     """
     best = best_passages(near, scores.total)
     kept = best[(scores.worth[best] >= least_relevance) | scores.spared[best]]
+    if least_relevance and scores.telling is not None:
+        asked_before = kept[~scores.telling[kept]]
+        kept = kept[~np.isin(kept, asked_before[1:])]
     spared = kept[scores.spared[kept]]
     reserved = spared[np.argsort(distance[spared], kind="stable")][: (limit + 1) // 2]
     others = kept[~np.isin(kept, reserved)][: limit - len(reserved)]
@@ -53,13 +57,13 @@ def cut(
 def before_the_gap(worth: Floats, significance: float) -> NDArray[np.bool_]:
     """Which results stand before the widest gap between neighbours in the order of their worth; all where it is none.
 
-    A gap is one when it lies above something that is not `MORE_LIKELY_THAN_NOT`, is no narrower than `LEAST_GAP`, and
-    `significance` times as wide as the others on the mean. With the others as the measure the rule holds for any number
-    of results: against the mean of all gaps, three results could never show one. The best result stays, and so does
-    all that stands close to it.
+    A gap is one when it lies above something `DOUBTFUL`, is no narrower than `LEAST_GAP`, and `significance` times as
+    wide as the others on the mean. With the others as the measure the rule holds for any number of results: against the
+    mean of all gaps, three results could never show one. The best result stays, and so does all that stands close to
+    it.
     """
     falling = -np.sort(-worth)
-    gaps = np.where(falling[1:] < MORE_LIKELY_THAN_NOT, falling[:-1] - falling[1:], 0.0)
+    gaps = np.where(falling[1:] < DOUBTFUL, falling[:-1] - falling[1:], 0.0)
     everything = np.ones(len(worth), dtype=np.bool_)
     if not gaps.any():
         return everything

@@ -5,7 +5,8 @@
           + f [the passage before is a short question] + g [is a short question]
           + h [the one speaker named] + i [a person's words] + k * named
 
-where t is the trust in words and `named` the share of what the query names that the passage itself names.
+where t is the trust in words, and `named` how much of what the query names the passage itself names: of a name that
+nearly every passage has next to nothing, of a rare one all.
 
 Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
 stands in and compares between queries of one embedding model.
@@ -28,9 +29,6 @@ OWN_ALLOWANCE = 2.0
 BEST_ALLOWANCE = 1.0
 """How far any passage may stand above what the best one holds itself."""
 
-WORDS_UNTRUSTED, WORDS_TRUSTED = 0.2, 0.3
-"""The share of the query's words that the best candidate holds, at which words count for nothing and in full."""
-
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -39,8 +37,9 @@ class Evidence:
     `cosines` is one per candidate (no NaN), `around` those of its surroundings in the shape of `Neighbourhood.around`
     with NaN where there is no passage or no vector, `unrelated` the cosine of a text that has nothing to do with the
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
-    that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is. `named` is the share (0..1, by
-    idf) of the words of the query's entities that the passage itself holds. `echo` marks the query asked before.
+    that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is. `named` (0..1) is how much of
+    the words of the query's entities the passage itself holds, as `LexicalFeatures.rare` counts. `echo` marks the query
+    asked before.
     """
 
     lexical: LexicalFeatures
@@ -94,7 +93,7 @@ def around_mean(cosines: Floats, around: Floats) -> Floats:
     return np.asarray(mean, dtype=np.float32)
 
 
-def trust_in_words(evidence: Evidence) -> Floats:
+def trust_in_words(evidence: Evidence, weights: Weights) -> Floats:
     """How much the lexical features count, in 0..1, one per candidate.
 
     They are relative to the best of their kind, so where no candidate holds more than a stray word of the query, as
@@ -102,7 +101,7 @@ def trust_in_words(evidence: Evidence) -> Floats:
     vector has nothing else to be found by.
     """
     held = float(evidence.lexical.held[evidence.telling].max(initial=0.0))
-    trust = np.clip((held - WORDS_UNTRUSTED) / (WORDS_TRUSTED - WORDS_UNTRUSTED), 0.0, 1.0)
+    trust = np.clip((held - weights.words_untrusted) / (weights.words_trusted - weights.words_untrusted), 0.0, 1.0)
     full = np.isnan(evidence.around[:, NEIGHBOUR_REACH]) | evidence.key_held
     return np.where(full, np.float32(1.0), np.float32(trust)).astype(np.float32)
 
@@ -112,7 +111,7 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
     lexical = evidence.lexical
     named = named_speaker(query, near.speakers)
     by_named = np.array([bool(named) and speaker == named for speaker in near.speakers], dtype=np.bool_)
-    trust = trust_in_words(evidence)
+    trust = trust_in_words(evidence, weights)
     parts = {
         "verbatim": weights.verbatim * evidence.same_text.astype(np.float32),
         "passage": weights.passage * trust * lexical.passage,
@@ -128,11 +127,13 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     others = ~by_named if named else np.zeros_like(by_named)
-    relevant = relevance(total, evidence, others, weights)
+    relevant = relevance(total, total - parts["speaker"], evidence, others, weights)
     return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.telling)
 
 
-def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights) -> Floats:
+def relevance(
+    total: Floats, unnamed: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights
+) -> Floats:
     """The calibrated relevance in 0..1, as a logistic over three readings of the evidence, of which the least counts.
 
     First, what the score says beyond that of an unrelated text. Second, what the passage itself holds of the query, in
@@ -140,7 +141,8 @@ def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weig
     best candidate: where nothing holds anything of the query, nothing is relevant.
 
     What others (`others`) said than the one speaker whom the query names is less relevant, and so is everything when
-    the best three candidates are by others: the question then probably names the wrong person. The query's own text,
+    the best three candidates are by others, or the best of others stands above the best of the one named, by the scores
+    `unnamed` to which the name added nothing: the question then probably names the wrong person. The query's own text,
     said before, is relevant without a doubt.
     """
     ground = (weights.cosine + weights.around_cosine) * evidence.unrelated
@@ -153,6 +155,14 @@ def relevance(total: Floats, evidence: Evidence, others: NDArray[np.bool_], weig
         np.minimum(np.minimum(beyond, own + OWN_ALLOWANCE), own[telling].max() + BEST_ALLOWANCE)
         - weights.relevance_other * others
         - weights.relevance_all_others * others[best].mean()
+        - weights.relevance_behind * _behind(unnamed[telling], others[telling], weights.behind_span)
     )
     calibrated = 1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))
     return np.where(evidence.same_text, np.float32(1.0), calibrated).astype(np.float32)
+
+
+def _behind(scores: Floats, others: NDArray[np.bool_], span: float) -> float:
+    """How far, in 0..1, the best by the named speaker stands behind the best by others; 0 where either is missing."""
+    if others.all() or not others.any():
+        return 0.0
+    return float(np.clip((scores[others].max() - scores[~others].max()) / span, 0.0, 1.0))

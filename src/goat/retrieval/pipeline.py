@@ -197,12 +197,12 @@ class Retriever:
         )
 
     async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
-        """The share of the query's entities that each candidate names, by idf."""
+        """How much of the query's entities each candidate names itself, the rare ones counting most."""
         none = context.no_lexical_features(near)
         if not query.names:
-            return none.held
+            return none.rare
         work = self._lexical.features(query.owner, query.names, near)
-        return (await progress.spare("names", work, none)).held
+        return (await progress.spare("names", work, none)).rare
 
     async def _uses_of(self, owner: str, near: Neighbourhood, progress: _Progress) -> Floats:
         """How often each candidate's episode was recalled."""

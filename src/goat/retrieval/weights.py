@@ -20,12 +20,15 @@ BACKGROUND_COUNT = 50
 class Weights:
     """How much each feature adds to a score, and how a score becomes a relevance.
 
+    `words_untrusted` and `words_trusted` are the shares of the query's words that the best candidate holds at which
+    lexical features count for nothing and in full.
+
     How near unrelated texts are depends on the model and on the query: a short greeting is near to everything. Where
     the model has a `background` (base64 of little-endian float16: the mean vector of everyday sentences in many
     languages), a query's cosine with it, plus `cosine_margin`, is what an unrelated text reaches; elsewhere
     `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
-    `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last two
-    say how much a result by another than the named speaker loses.
+    `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last four
+    say what is lost where another than the named speaker said it.
     """
 
     verbatim: float
@@ -40,6 +43,8 @@ class Weights:
     human: float
     centring: float
     entity: float
+    words_untrusted: float
+    words_trusted: float
     background: str
     cosine_floor: float
     cosine_margin: float
@@ -50,6 +55,8 @@ class Weights:
     own_constant: float
     relevance_other: float
     relevance_all_others: float
+    relevance_behind: float
+    behind_span: float
 
     def unrelated(self, vector: Floats | None) -> float:
         """The cosine that a text which has nothing to do with a query reaches."""

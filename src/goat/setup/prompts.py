@@ -23,9 +23,9 @@ class NobodyToAsk(GoatError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Setup asks its questions in a terminal, and there is none here. Without one, `goat model use "
-            "PROVIDER/MODEL` writes the model into goat2.toml; its key goes into the environment or into .env of the "
-            "data folder, for instance DEEPSEEK_API_KEY=…"
+            "Setup asks its questions in a terminal, and there is none here. Without one, put the key into the "
+            "environment or into .env of the data folder, for instance as DEEPSEEK_API_KEY=…, and then run `goat model "
+            "use PROVIDER/MODEL`, which writes goat2.toml."
         )
 
 

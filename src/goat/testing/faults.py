@@ -33,6 +33,35 @@ class Hanging:
         return hang
 
 
+class Late:
+    """Passes every call on to a real backend, but only once it is `open`."""
+
+    def __init__(self, backend: object) -> None:
+        self._backend = backend
+        self._waiting = 0
+        self._asked = asyncio.Event()
+        self.open = asyncio.Event()
+
+    async def asked(self) -> None:
+        """Return as soon as a call waits."""
+        async with asyncio.timeout(30):
+            await self._asked.wait()
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        async def wait(*args: object, **options: object) -> Any:
+            self._waiting += 1
+            self._asked.set()
+            try:
+                await self.open.wait()
+            finally:
+                self._waiting -= 1
+                if not self._waiting:
+                    self._asked.clear()
+            return await getattr(self._backend, method)(*args, **options)
+
+        return wait
+
+
 class Counted:
     """Passes every call on to a real backend and counts it by method."""
 

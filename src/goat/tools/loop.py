@@ -108,7 +108,7 @@ class ToolLoop:
         """One call of the model: what it says to the person, and what it wants done."""
         seen = CallFilter(rounds.toolbox.names)
         last = rounds.last
-        if last and rounds.round:
+        if last and rounds.round and rounds.toolbox:
             rounds.say("user", LAST_WORD)
         asked = replace(request, messages=tuple(rounds.messages), tools=() if last else rounds.toolbox.specs)
         listen = rounds.stream(seen)

@@ -36,6 +36,7 @@ from goat.turn.reflex import Reflex
 T = TypeVar("T")
 OnText = Callable[[str], None]
 OnTool = Callable[[ToolProgress], None]
+OnAnswer = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class _Door:
 
     on_text: OnText | None
     on_tool: OnTool | None
+    on_answer: OnAnswer | None
     joining: Joining
 
 
@@ -111,11 +113,13 @@ class Orchestrator:
         on_text: OnText | None = None,
         on_tool: OnTool | None = None,
         more: More | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> TurnResult:
         """Archive the message, answer it and archive the reply.
 
         `on_text` gets the reply in pieces as it comes, `on_tool` each tool call as it begins and ends. `more` is asked
         before each call of the model for messages that came meanwhile: those that it gives are answered by this turn.
+        `on_answer` is called when the reply is committed; what follows in the turn no longer changes it.
 
         Raises `MessageRefused` for an empty message, `BackendUnavailable` when the journal cannot be written and
         `ModelError` when the model gives no answer; in the last case the message is kept.
@@ -127,7 +131,8 @@ class Orchestrator:
         async with self._lanes.turn(incoming.owner, incoming.chat):
             if received.duplicate and (answered := await self._answered(received)):
                 return answered
-            return await self._turn(received, watch, _Door(on_text, on_tool, Joining(self._memory, received, more)))
+            joining = Joining(self._memory, received, more)
+            return await self._turn(received, watch, _Door(on_text, on_tool, on_answer, joining))
 
     async def _answered(self, received: Received) -> TurnResult | None:
         """The result of a message that was delivered before and answered then."""
@@ -154,6 +159,8 @@ class Orchestrator:
         outcome = await watch.stage("model", self._call(received, prompt, served, door))
         reply = outcome.reply
         answer = await watch.stage("commit", self._commit(received, verdict, reply))
+        if door.on_answer is not None:
+            door.on_answer()
         after = await watch.stage(
             "follow", self._follow((question, *door.joining.episodes), answer, verdict, vector, outcome.evidence)
         )

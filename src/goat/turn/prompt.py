@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from goat.ports.models import TokenCounter
 from goat.records.episodes import Episode, Role, as_said
@@ -96,7 +96,8 @@ class PromptBuilder:
         shares = self._shares
         recalled, from_then = asked_first(material.recalled, material.windows)
         blocks = [_block(number, result, material) for number, result in enumerate(recalled, start=1)]
-        needed = self._counter.count("\n".join(blocks[:from_then]))
+        costs = [self._counter.count(f"{block}\n") for block in blocks]
+        needed = sum(costs[:from_then])
         guaranteed = max(shares.l3_min_guarantee_tokens, min(needed, shares.temporal_l3_guarantee_tokens))
         budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
         text = clip(as_said(material.speaker, material.text), self._hard_cap // 2, self._counter)
@@ -104,12 +105,10 @@ class PromptBuilder:
         opening = self._opening(material)
         cost = {"message": self._cost(text), "system": self._cost(system), "data": self._cost(opening)}
         available = max(budget - sum(cost.values()), shares.l3_min_guarantee_tokens + shares.l2_floor_tokens)
-        wanted = sum(self._counter.count(block) for block in blocks)
-        share = split(available, 0, wanted, guaranteed, shares.l2_floor_tokens)
+        share = split(available, 0, sum(costs), guaranteed, shares.l2_floor_tokens)
         history = self._history(material, share.history)
         cost["L2"] = sum(self._cost(message.content) for message in history)
-        packed = self._pack(blocks, available - cost["L2"])
-        cost["L3"] = self._counter.count("\n".join(packed))
+        packed, cost["L3"] = self._pack(blocks, costs, available - cost["L2"])
         data = ChatMessage("user", "\n".join([opening, *packed]))
         messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
         return Prompt(messages, tuple(recalled[: len(packed)]), cost)
@@ -161,17 +160,18 @@ class PromptBuilder:
             left_out = dated = False
         return tuple(shown)
 
-    def _pack(self, blocks: Sequence[str], tokens: int) -> list[str]:
-        """The leading blocks that fit; the first is cut rather than left out."""
-        packed: list[str] = []
-        for block in blocks:
-            cost = self._counter.count("\n".join([*packed, block]))
-            if cost > tokens:
-                break
-            packed.append(block)
-        if not packed and blocks and (cut := clip(blocks[0], tokens, self._counter)):
-            packed.append(cut)
-        return packed
+    def _pack(self, blocks: Sequence[str], costs: Sequence[int], tokens: int) -> tuple[list[str], int]:
+        """The leading blocks that fit, and what they cost together; the first is cut rather than left out.
+
+        Each was counted by itself, which is exact but for what a tokenizer joins or parts where two of them meet.
+        """
+        packed = list(blocks[: sum(spent <= tokens for spent in accumulate(costs))])
+        while (cost := self._counter.count("\n".join(packed))) > tokens:
+            packed.pop()
+        if packed or not blocks:
+            return packed, cost
+        cut = clip(blocks[0], tokens, self._counter)
+        return ([cut] if cut else []), self._counter.count(cut)
 
 
 def _block(number: int, result: Recalled, material: Material) -> str:

@@ -194,3 +194,22 @@ async def test_a_refusal_is_told_in_the_persons_language(desk: Desk, api: FakeBo
     api.person("Ion", language="ro").sends_voice(3, size=30 * MEGABYTE)
     received = await desk.receive()
     assert received.notices[0].startswith("Mesaj vocal (audio/ogg, 3 s, 30 MB): nu l-am preluat. Are 30 MB;")
+
+
+async def test_telegram_e3_the_file_of_an_answered_message_is_the_same_file(desk: Desk, ana: Person) -> None:
+    photo = ana.sends_photo(JPEG)
+    await desk.receive()
+    ana.replies_to(photo, "what is this?")
+    received = await desk.receive()
+    assert len(desk.kept) == 1
+    assert received.lines[0].startswith(
+        "[Photo (2 kB) of the message that this answers, kept in the workspace as inbox/"
+    )
+
+
+async def test_telegram_e3_an_answered_file_that_is_too_large_is_no_news(desk: Desk, ana: Person) -> None:
+    ana.replies_to(ana.sends_voice(3, size=30 * MEGABYTE), "what do you hear?")
+    received = await desk.receive()
+    assert received.notices == ()
+    assert received.kept == 0
+    assert "not received" in received.lines[0]

@@ -183,10 +183,22 @@ async def test_telegram_e3_whose_message_is_answered(api: FakeBotApi) -> None:
     ana.replies_to(bots, "is it?")
     assert newest(api).cited[0].own
     assert not newest(api).outside
-    ana.replies_to(ana.sends_photo(), "what is this?")
+
+
+async def test_telegram_e3_the_files_of_a_message_that_is_answered_come_along(api: FakeBotApi) -> None:
+    ana, ben = api.person("Ana"), api.person("Ben")
+    crew = api.group("Crew", ana, ben)
+    photo = ben.at(crew).sends_photo()
+    ana.at(crew).replies_to(photo, "@goat_bot what is this?")
+    (file,) = newest(api).attachments
+    assert photo.media is not None
+    assert (file.kind, file.file_id, file.number, file.cited) == ("photo", photo.media.file.id, photo.id, True)
     assert newest(api).cited[0].text == "(a photo)"
-    ana.replies_to(ana.sends_voice(), "and this?")
-    assert newest(api).cited[0].text == "(a voice)"
+    ana.at(crew).replies_to(ben.at(crew).sends_voice(), "@goat_bot and this?")
+    assert newest(api).attachments[0].kind == "voice"
+    own = api.world.post(crew, api.bot, media=photo.media)
+    ana.at(crew).replies_to(own, "and that?")
+    assert newest(api).attachments == ()
 
 
 async def test_telegram_e3_an_answer_to_another_chat_and_a_forward_say_where_they_come_from(api: FakeBotApi) -> None:

@@ -154,6 +154,8 @@ class SqlOutbox:
     async def take_preview(self, reply: Outgoing, turn: str) -> Part | None:
         """Make the chat's preview the first part of a reply."""
         wanted = {"channel": reply.channel, "owner": reply.owner, "chat": reply.chat}
+        if await self.preview(**wanted) is None:  # mostly so, and a look costs less than a commit
+            return None
 
         def take(connection: Connection) -> Part | None:
             row = connection.execute(_PREVIEW, wanted).first()

@@ -192,7 +192,7 @@ class TelegramCommands:
 
     def _talk(self, owner: str, address: Address) -> Talk:
         place = (owner, address.name)
-        talk = self._talks.setdefault(place, Talk())
+        talk = self._talks.setdefault(place, Talk(buttons=True))
         self._talks.move_to_end(place)
         while len(self._talks) > TALKS:
             self._talks.popitem(last=False)

@@ -199,6 +199,10 @@ class Delivery:
         return None
 
 
+async def _chunks(envelope: Envelope, text: str) -> tuple[Chunk, ...]:
+    return envelope.chunks(text) if envelope.file is None else await asyncio.to_thread(envelope.chunks, text)
+
+
 def _ending(job: _Job) -> Ending:
     states = {part.state for part in job.parts.values()}
     if PartState.REFUSED in states:

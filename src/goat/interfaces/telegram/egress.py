@@ -114,10 +114,10 @@ class Egress:
 
     @asynccontextmanager
     async def turn(self, owner: str, address: Address, envelope: Envelope) -> AsyncIterator[Live]:
-        """Show that a turn runs and what it writes; afterwards its committed answer is delivered.
+        """Show that a turn runs and what it writes, and deliver its answer as soon as that is committed.
 
         The turn's `Incoming.extra` must be the packed envelope, and its `turn` name the message that is answered. When
-        the block raises, what was shown so far stays in the chat, marked as cut off.
+        the block raises before that, what was shown so far stays in the chat, marked as cut off.
         """
         place = (owner, address.name)
         live = Live(
@@ -131,20 +131,28 @@ class Egress:
             lambda: self._settled(place),
         )
         self._live[place] = live
+        handing_over = asyncio.create_task(self._hand_over(place, live), name=f"hand over {address.name}")
         try:
             async with self._presence.typing(address):
                 yield live
         except BaseException:
             await live.stop()
-            with suppress(BackendUnavailable):
-                await live.abandon()
+            if not live.committed.is_set():
+                with suppress(BackendUnavailable):
+                    await live.abandon()
             raise
         finally:
-            await live.stop()
-            live.ended.set()
-            if self._live.get(place) is live:
-                del self._live[place]
-            self.wake(*place)
+            live.committed.set()
+            await handing_over
+
+    async def _hand_over(self, place: Place, live: Live) -> None:
+        """When an answer is committed, or will not come, end the showing of it and look for what is to be delivered."""
+        await live.committed.wait()
+        await live.stop()
+        live.ended.set()
+        if self._live.get(place) is live:
+            del self._live[place]
+        self.wake(*place)
 
     def typing_paused(self, address: Address) -> AbstractContextManager[None]:
         """Show no typing inside the block."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -40,7 +41,10 @@ class Downloads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What became of a message's files: a line for each in the turn's text, and what the person is to be told."""
+    """What became of a message's files: a line for each in the turn's text, and what the person is to be told.
+
+    `kept` counts those that could be had.
+    """
 
     lines: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -59,14 +63,18 @@ class Files:
         say = texts_for(message.sender.language)
         lines: list[str] = []
         notices: list[str] = []
+        kept = 0
         workspace = self._workspace(owner, message.address.name)
-        for place, attachment in enumerate(message.attachments, 1):
-            name = file_name(message, attachment, place)
+        places: Counter[int] = Counter()
+        for attachment in message.attachments:
+            places[attachment.number] += 1
+            name = file_name(attachment, places[attachment.number])
             problem = _too_large(attachment, say) or await self._fetch(attachment, workspace, name, say)
             lines.append(told(attachment, name, problem))
-            if problem:
+            kept += not problem
+            if problem and not attachment.cited:
                 notices.append(say("files.not_kept", file=described(attachment, say), problem=problem))
-        return Received(tuple(lines), tuple(notices), len(lines) - len(notices))
+        return Received(tuple(lines), tuple(notices), kept)
 
     async def _fetch(self, attachment: Attachment, workspace: Path, name: str, say: Texts) -> str:
         """Write the file; the reason why it could not be done, empty where it was."""
@@ -105,13 +113,13 @@ def _too_large(attachment: Attachment, say: Texts) -> str:
     return say("files.empty") if attachment.size == 0 else ""
 
 
-def file_name(message: Message, attachment: Attachment, place: int) -> str:
+def file_name(attachment: Attachment, place: int) -> str:
     """The name under which a file is kept: when it was sent, the numbers of its message and place, and its ending.
 
     The same file of the same message has the same name, so a second delivery replaces the first. Nothing of the
     sender's name for it is taken but a plain ending.
     """
-    return f"{message.at:%Y%m%d-%H%M%S}-{message.id}-{place}{_suffix(attachment)}"
+    return f"{attachment.at:%Y%m%d-%H%M%S}-{attachment.number}-{place}{_suffix(attachment)}"
 
 
 def _suffix(attachment: Attachment) -> str:
@@ -124,7 +132,8 @@ def _suffix(attachment: Attachment) -> str:
 
 def told(attachment: Attachment, name: str, problem: str) -> str:
     """The line about a file for the turn, which the model reads."""
-    what = described(attachment, texts_for(ENGLISH))
+    whose = " of the message that this answers" if attachment.cited else ""
+    what = described(attachment, texts_for(ENGLISH)) + whose
     if problem:
         return f"[{what}: not received. {problem}]"
     unseen = "; its content cannot be seen or heard by you yet" if attachment.kind in _NOT_UNDERSTOOD else ""

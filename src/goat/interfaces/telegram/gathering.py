@@ -76,9 +76,13 @@ def _same_album(before: Message, after: Message) -> bool:
 def _same_paste(before: Message, after: Message) -> bool:
     follows = after.sender.id == before.sender.id and timedelta(0) <= after.at - before.at <= _APART
     own_start = after.command or after.cited or after.edited or after.forwarded != before.forwarded
-    return _goes_on(before) and follows and not own_start and not after.attachments
+    return _goes_on(before) and follows and not own_start and not _own_files(after)
 
 
 def _goes_on(message: Message) -> bool:
     """Whether the app may have cut the message's text at its end."""
-    return not message.attachments and not message.edited and units(message.text) >= FULL
+    return not _own_files(message) and not message.edited and units(message.text) >= FULL
+
+
+def _own_files(message: Message) -> bool:
+    return any(not one.cited for one in message.attachments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
@@ -56,14 +56,19 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file of a message. `kind` is the Bot API's word; `size` in bytes and `seconds` are None where not told."""
+    """A file of the message `number`, sent `at`. `kind` is the Bot API's word; `size` in bytes and `seconds` are None
+    where not told. `cited` ones belong to the message that is answered.
+    """
 
     kind: str
     file_id: str
+    number: int
+    at: datetime
     name: str = ""
     mime: str = ""
     size: int | None = None
     seconds: int | None = None
+    cited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,10 @@ class Cited:
 class Message:
     """Something that a person said.
 
-    `text` are the words of the message or its caption, `extras` what else it holds, in words; `cited` comes from
-    elsewhere and is data. With `forwarded`, the text is somebody else's as well. `reply_to` is the id of the message in
-    the same chat that it answers. `addressed` says that the bot is meant: in a private chat always, in a group when it
-    is mentioned, answered or commanded.
+    `text` are the words of the message or its caption, `extras` what else it holds, in words. `cited` comes from
+    elsewhere and is data, and so are the files of the message that it answers; with `forwarded`, the text is somebody
+    else's as well. `reply_to` is the id of the message in the same chat that it answers. `addressed` says that the bot
+    is meant: in a private chat always, in a group when it is mentioned, answered or commanded.
     """
 
     update_id: int
@@ -195,6 +200,7 @@ def _message(number: int, wire: WireMessage, place: Address, me: Me, edited: boo
     if wire.sender.id == me.id or wire.sender.is_bot:
         return Skipped(number, "said by a bot")
     text, entities = _words(wire)
+    answered = _answered(wire)
     attachments, extras = tuple(_attachments(wire)), tuple(_extras(wire, text, entities))
     if not (text or attachments or extras):
         return Skipped(number, "nothing that was said")
@@ -202,7 +208,6 @@ def _message(number: int, wire: WireMessage, place: Address, me: Me, edited: boo
     found = None if forwarded else _COMMAND.fullmatch(text)
     ours = found is not None and (found[2] or me.username).casefold() == me.username.casefold()
     command = Command(found[1].lower(), found[3] or "") if found is not None and ours else None
-    answered = _answered(wire)
     return Message(
         update_id=number,
         id=wire.message_id,
@@ -216,7 +221,7 @@ def _message(number: int, wire: WireMessage, place: Address, me: Me, edited: boo
         or _mentions(text, entities, me)
         or (answered is not None and answered.sender is not None and answered.sender.id == me.id)
         or (command is not None and (bool(found and found[2]) or command.name in me.commands)),
-        attachments=attachments,
+        attachments=(*attachments, *_attachments_again(answered, me)),
         extras=extras,
         album=wire.media_group_id,
         reply_to=answered.message_id if answered is not None else None,
@@ -302,17 +307,25 @@ def _kinds(wire: WireMessage) -> str:
 def _attachments(wire: WireMessage) -> Iterator[Attachment]:
     """The files of a message. An animation comes as a document as well, which is the same file."""
     if wire.photo:
-        yield _attachment("photo", wire.photo[-1])
+        yield _attachment("photo", wire.photo[-1], wire)
     if wire.animation is not None:
-        yield _attachment("animation", wire.animation)
+        yield _attachment("animation", wire.animation, wire)
     for kind in _FILES:
         file = getattr(wire, kind)
         if file is not None and not (kind == "document" and wire.animation is not None):
-            yield _attachment(kind, file)
+            yield _attachment(kind, file, wire)
 
 
-def _attachment(kind: str, file: WireFile) -> Attachment:
-    return Attachment(kind, file.file_id, file.file_name, file.mime_type, file.file_size, file.duration)
+def _attachments_again(answered: WireMessage | None, me: Me) -> Iterator[Attachment]:
+    """The files of the message that is answered, unless they came from the bot."""
+    if answered is not None and (answered.sender is None or answered.sender.id != me.id):
+        yield from (replace(one, cited=True) for one in _attachments(answered))
+
+
+def _attachment(kind: str, file: WireFile, wire: WireMessage) -> Attachment:
+    at = datetime.fromtimestamp(wire.date, UTC)
+    known = (file.file_name, file.mime_type, file.file_size, file.duration)
+    return Attachment(kind, file.file_id, wire.message_id, at, *known)
 
 
 def _extras(wire: WireMessage, text: str, entities: Collection[WireEntity]) -> Iterator[str]:

@@ -68,6 +68,7 @@ class Live:
         self._shown: Chunk | None = None
         self._given_up = False
         self._plainly = False
+        self.committed = asyncio.Event()
         self.ended = asyncio.Event()
 
     @property
@@ -81,6 +82,11 @@ class Live:
         self._news.set()
         if self._task is None and not self._given_up:
             self._task = asyncio.create_task(self._follow(), name=f"preview {self._address.name}")
+
+    def on_answer(self) -> None:
+        """The answer is committed: it is what the chat will show, whatever becomes of the turn."""
+        self._given_up = True
+        self.committed.set()
 
     async def stop(self) -> None:
         """Change nothing any more; a call that is under way is waited for, as its effect would come too late."""

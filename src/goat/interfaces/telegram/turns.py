@@ -275,7 +275,10 @@ class Turns:
                 with self._staff.asker.turn(message.address, message.sender):
                     async with self._staff.egress.turn(owner, message.address, envelope) as live:
                         result = await self._app.orchestrator.run(
-                            incoming, live.on_text, more=lambda: self._more(lane, head, running)
+                            incoming,
+                            live.on_text,
+                            more=lambda: self._more(lane, head, running),
+                            on_answer=live.on_answer,
                         )
             except BackendUnavailable:
                 raise
@@ -343,6 +346,9 @@ class Turns:
         """What follows an answer that is committed; its loss costs no word of it."""
         message = head.message
         self._staff.commands.answered(head.guest.owner, message.address, result)
+        if result.notes and head.guest.admin:
+            with suppress(BackendUnavailable):
+                await self._say(head, "\n".join(f"({note})" for note in result.notes))
         if not result.unfinished:
             return
         with suppress(BackendUnavailable):

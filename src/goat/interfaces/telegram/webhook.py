@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
@@ -59,18 +60,7 @@ class Webhook:
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens, and leaves the signals to the program that it runs in."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listens = asyncio.Event()
-        self.port = 0
-
-    async def startup(self, sockets: object = None) -> None:
-        await super().startup()
-        if self.started:
-            self.port = self.servers[0].sockets[0].getsockname()[1]
-        self.listens.set()
+    """Leaves the signals to the program that it runs in."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -80,20 +70,19 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def listening(webhook: Webhook, host: str, port: int) -> AsyncIterator[int]:
     """Serve the webhook until the context ends; gives the port. Raises `BotUnusable` when it cannot listen there."""
-    config = uvicorn.Config(
-        webhook.app, host=host, port=port, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=5
-    )
-    server = _Server(config)
-    running = asyncio.create_task(server.serve(), name="webhook")
-    listens = asyncio.create_task(server.listens.wait())
-    await asyncio.wait({running, listens}, return_when=asyncio.FIRST_COMPLETED)
-    listens.cancel()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        if not server.started:
-            raise BotUnusable(
-                f"its webhook cannot listen on {host}:{port}", "Set another [telegram] webhook_host or webhook_port."
-            )
-        yield server.port
+        taken = socket.create_server((host, port), family=family)
+    except OSError as failure:
+        raise BotUnusable(
+            f"its webhook cannot listen on {host}:{port} ({failure.strerror or failure})",
+            "Set another [telegram] webhook_host or webhook_port.",
+        ) from failure
+    config = uvicorn.Config(webhook.app, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=5)
+    server = _Server(config)
+    running = asyncio.create_task(server.serve(sockets=[taken]), name="webhook")
+    try:
+        yield taken.getsockname()[1]
     finally:
         server.should_exit = True
         await asyncio.gather(running, return_exceptions=True)

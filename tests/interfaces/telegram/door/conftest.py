@@ -83,13 +83,13 @@ class Bot:
     async def until(self, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
         """Wait until something comes true."""
         async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.01)  # noqa: ASYNC110 - there is no event for everything a test looks at
+            while not condition():  # noqa: ASYNC110 - there is no event for everything a test looks at
+                await asyncio.sleep(0.01)
 
     async def idle(self) -> None:
         """Wait until everything that came is done and everything that was said is delivered."""
         async with asyncio.timeout(PATIENCE):
-            while await self._busy():
+            while await self._busy():  # noqa: ASYNC110 - the same
                 await asyncio.sleep(0.01)
 
     async def _busy(self) -> bool:

@@ -251,7 +251,7 @@ async def test_telegram_a7_no_network_at_all_is_waited_out(api: FakeBotApi) -> N
         async with api.down():
             await one.until(lambda: one.status.state is State.WAITING)
             await one.move_to_next_poll(61)
-            await one.until(lambda: one.client.ended == 3)
+            await one.until(lambda: one.client.ended == 2)
         ana.says("hello")
         while not one.taken:
             await one.move_to_next_poll(61)

@@ -336,3 +336,16 @@ async def test_in_a_group_the_preview_replies_to_the_question_already(desk: Any,
         await desk.delivered(egress)
     [seen] = [seen for seen in desk.api.screen(there).messages if seen.from_bot]
     assert (seen.text, seen.reply_to) == (WORDS.strip(), question.id)
+
+
+async def test_telegram_b16_groups_and_private_chats_are_streamed_without_drafts(desk: Any, ana: Person) -> None:
+    desk.api.fails("sendMessageDraft", Fault.error(400, "Bad Request: TEXTDRAFT_PEER_INVALID"), calls=None)
+    async with desk.egress() as egress:
+        for place in (ana.at(desk.api.group("Group", ana)), ana):
+            async with turn(desk, egress, place, name=str(place.chat.id)) as written:
+                written.writes(WORDS)
+                await written.shows()
+                await written.commits()
+            await desk.delivered(egress)
+            assert desk.api.screen(place).answers == [WORDS.strip()]
+    assert desk.api.calls_of("sendMessageDraft") == []

@@ -172,3 +172,36 @@ async def test_a_file_comes_behind_its_text(desk: Any, ana: Person, tmp_path: Pa
     assert (document.media.file.name, document.media.file.content) == ("memory.jsonl", b"{}\n")
     [(_, reason)] = await desk.outcomes()
     assert reason == "its file cannot be read: No such file or directory"
+
+
+async def test_telegram_b20_a_long_text_with_a_file_is_no_caption(desk: Any, ana: Person, tmp_path: Path) -> None:
+    file = tmp_path / "picture.jpg"
+    file.write_bytes(b"\xff\xd8\xff\xe0" + bytes(100))
+    text = "a word " * 430
+    async with desk.egress() as egress:
+        await egress.say("ana", Address(ana.id), text, Envelope(plain=True, file=file))
+        await desk.delivered(egress)
+    said, sent = desk.api.screen(ana).messages[1:]
+    assert (said.text, sent.text) == (text.strip(), "")
+    assert sent.media.file.name == "picture.jpg"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("wide.png", b"\x89PNG\r\n\x1a\n" + bytes(8) + (12_000).to_bytes(4, "big") + (300).to_bytes(4, "big")),
+        ("heavy.jpg", b"\xff\xd8\xff\xe0" + bytes(15 * 1024 * 1024)),
+        ("drawing.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        ("sticker.webp", b"RIFF\x10\x00\x00\x00WEBPVP8 "),
+    ],
+)
+async def test_telegram_b21_a_picture_of_any_form_and_weight_arrives_as_a_file(
+    desk: Any, ana: Person, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    async with desk.egress() as egress:
+        await egress.say("ana", Address(ana.id), "Here:", Envelope(plain=True, file=tmp_path / name))
+        await desk.delivered(egress)
+    media = desk.api.screen(ana).last.media
+    assert (media.kind, media.file.name, len(media.file.content)) == ("document", name, len(content))
+    assert await desk.undelivered() == []
