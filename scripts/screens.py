@@ -8,6 +8,7 @@ The model is a scripted endpoint, so the pictures are the same at every run exce
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -27,7 +28,8 @@ from typing import Any, Self
 import pyte
 from PIL import Image, ImageDraw, ImageFont
 
-from goat.testing.llm_answers import Said, Tokens, says
+from goat.records.models import ToolCall
+from goat.testing.llm_answers import Said, Tokens, calls, says
 from goat.testing.llm_server import LlmServer
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -222,16 +224,21 @@ def answer(number: int) -> Said:
     return says("", pieces=pieces).costing(TOKENS[number]).slow(first=0.3, between=PACE_SECONDS)
 
 
+def settings_for(server: LlmServer) -> dict[str, str]:
+    """Settings that lead to the scripted endpoint."""
+    return {
+        "GOAT_MODEL__PROVIDER": "deepseek",
+        "DEEPSEEK_API_KEY": "scripted",
+        "BASE_URL": server.base_url,
+        "MODEL_NAME": MODELS[0],
+    }
+
+
 def play(colour: bool) -> dict[str, Image.Image]:
     """The pictures of one conversation: at its end, and while the last answer comes."""
     look = COLOUR if colour else PLAIN
     with tempfile.TemporaryDirectory() as home, LlmServer(models=MODELS, extra_fields=("thinking",)) as server:
-        settings = {
-            "GOAT_MODEL__PROVIDER": "deepseek",
-            "DEEPSEEK_API_KEY": "scripted",
-            "BASE_URL": server.base_url,
-            "MODEL_NAME": MODELS[0],
-        }
+        settings = settings_for(server)
         server.script(*(answer(number) for number in range(len(ASKED))))
         with goat_chat(Path(home), settings, colour) as terminal:
             terminal.wait_for(lambda text: "›" in text)
@@ -245,11 +252,37 @@ def play(colour: bool) -> dict[str, Image.Image]:
             return {"chat": picture(terminal.screen, look), "chat-streaming": streaming}
 
 
+FILES = {"harbour.md": 4_100, "crew.md": 1_700, "old/sails.md": 12_300}
+WISH = "How large are my notes on the boat, all together?"
+COMMAND = "du --bytes --total notes/*.md"
+FOUND = "The two notes that lie in the folder itself have 5,800 bytes together; those in `old` are not counted."
+
+
+def play_tools(colour: bool) -> dict[str, Image.Image]:
+    """The picture of a turn with tools, one of which the person was asked about."""
+    look = COLOUR if colour else PLAIN
+    with tempfile.TemporaryDirectory() as home, LlmServer(models=MODELS, extra_fields=("thinking",)) as server:
+        notes = Path(home) / "workspaces" / "admin" / "notes"
+        (notes / "old").mkdir(parents=True)
+        for name, size in FILES.items():
+            (notes / name).write_text("x" * size, encoding="utf-8")
+        listing = calls(ToolCall("c1", "list_files", '{"folder": "notes"}'))
+        counting = calls(ToolCall("c2", "shell_run", json.dumps({"command": COMMAND})), text="I add them up.")
+        server.script(listing.costing(TOKENS[0]), counting.costing(TOKENS[1]), says(FOUND).costing(TOKENS[2]))
+        with goat_chat(Path(home), settings_for(server), colour) as terminal:
+            terminal.wait_for(lambda text: "›" in text)
+            terminal.type(WISH)
+            terminal.wait_for(lambda text: "yes / no" in text)
+            terminal.type("yes")
+            terminal.wait_for(lambda text: "not counted" in text and text.rstrip().endswith("›"))
+            return {"chat-tools": picture(terminal.screen, look)}
+
+
 def main(arguments: list[str]) -> int:
     """Write all pictures into a folder."""
     folder = Path(arguments[0]) if arguments else DOCS
     for name, colour in (("colour", True), ("plain", False)):
-        for scene, image in play(colour).items():
+        for scene, image in {**play(colour), **play_tools(colour)}.items():
             path = folder / f"{scene}-{name}.png"
             image.save(path, optimize=True)
             print(f"wrote {path}")

@@ -128,7 +128,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
             vectors=backends.vectors,
             reranker=backends.reranker,
             uses=backends.uses,
-            weights=weights_for(backends.embedder.name),
+            weights=weights_for(backends.embedder.name, settings.entity_boost.weight),
             gap_significance=settings.retrieval_budget.l3_gap_significance,
             shares=settings.prefetch,
         ),

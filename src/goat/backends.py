@@ -152,7 +152,7 @@ async def _over(
         working=working,
         permanent=SqlitePermanentStore(database),
         embedder=embedder,
-        entities=RuleEntities() if settings.recall.entities == "rules" else NoEntities(),
+        entities=RuleEntities() if settings.entity_boost.extractor == "rules" else NoEntities(),
         reranker=NoReranker(),
         tokens=tokens,
         model=await _model(settings, working, usage, tokens, clock, observer, stack),

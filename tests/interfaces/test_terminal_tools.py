@@ -80,6 +80,9 @@ def test_it_reaches_its_own_person_and_chat_only() -> None:
 
 
 def test_a_tool_at_work_is_one_line_with_its_time() -> None:
-    assert told(ToolProgress("read_file", '{"path": "a.txt"}')) == 'read_file "path": "a.txt" …'
-    assert told(ToolProgress("read_file", '{"path": "a.txt"}', 0.25)) == '✓ read_file "path": "a.txt" · 0.2 s'
+    assert told(ToolProgress("read_file", '{"path": "a.txt"}')) == "read_file a.txt …"
+    assert told(ToolProgress("read_file", '{"path": "a.txt"}', 0.25)) == "• read_file a.txt · 0.2 s"
+    assert told(ToolProgress("add", '{"a": 2, "b": [3]}', 0.0031)) == "• add a: 2, b: [3] · 3 ms"
+    assert told(ToolProgress("read_l1", "{}", 0.0031, ok=False)) == "× failed: read_l1 · 3 ms"
+    assert told(ToolProgress("odd", "no JSON", 1.0)) == "• odd no JSON · 1.0 s"
     assert len(told(ToolProgress("write_file", '{"content": "' + "x\\n" * 500 + '"}', 1.0, ok=False))) < 100

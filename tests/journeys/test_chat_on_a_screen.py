@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from goat.testing.llm_answers import Tokens, fails, says
+from goat.records.models import ToolCall
+from goat.testing.llm_answers import Tokens, calls, fails, says
 from goat.testing.llm_server import LlmServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
@@ -44,6 +46,28 @@ def test_words_stand_on_the_screen_before_the_answer_ends_and_its_cost_after(tmp
     said = [number for number, line in enumerate(lines) if line.startswith("Zefir lies in Sulina")]
     assert " ".join(" ".join(lines[said[0] : said[0] + 2]).split()) == SLOW
     assert "test-model · 1,000 → 20 tokens (600 cached) · $0.0012 · " in late
+
+
+@pytest.mark.parametrize(("typed", "verdict", "there"), [("yes", "allowed", True), ("perhaps", "not allowed", False)])
+def test_a_command_is_asked_about_as_it_will_run_and_only_a_yes_runs_it(
+    tmp_path: Path, typed: str, verdict: str, there: bool
+) -> None:
+    import screens
+
+    command = "echo hello > greeting.txt; rm -f nothing"
+    with LlmServer() as server:
+        server.script(calls(ToolCall("c1", "shell_run", json.dumps({"command": command}))), says("That was it."))
+        with screens.goat_chat(tmp_path, at(server), colour=False) as terminal:
+            terminal.wait_for(lambda text: "›" in text)
+            terminal.type("Write a greeting.")
+            asked = terminal.wait_for(lambda text: "yes / no" in text)
+            assert f"shell_run\n  command: {command}\n  timeout: 30\n" in "\n".join(map(str.rstrip, asked.splitlines()))
+            assert "it deletes" in asked
+            terminal.type(typed)
+            ended = terminal.wait_for(lambda text: "That was it." in text and text.rstrip().endswith("›"))
+            assert f"shell_run: {verdict}" in ended
+            assert ("• shell_run echo hello" in ended) is there
+    assert (tmp_path / "workspaces" / "admin" / "greeting.txt").exists() is there
 
 
 def test_a_failure_is_a_sentence_and_the_conversation_goes_on(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from goat.cli.main import run
+
 POINTS = ("forgotten_in_journal", "forgotten_in_working_store", "forgotten_in_indexes", "forgotten_scrubbed")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
@@ -102,13 +104,14 @@ def test_a_kill_before_anything_was_forgotten_leaves_all_of_it(tmp_path: Path) -
     assert word.encode() in goat(tmp_path, "search", word).stdout
 
 
-def test_what_a_restore_put_aside_is_named_when_something_is_forgotten(tmp_path: Path) -> None:
+def test_what_a_restore_put_aside_is_named_when_something_is_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     word, home, copy = canary(4), tmp_path / "home", tmp_path / "backup"
-    assert goat(home, "ask", f"my word is {word}").returncode == 0
-    assert goat(home, "backup", str(copy)).returncode == 0
-    assert goat(home, "restore", str(copy), "--force").returncode == 0
+    for command in (["ask", f"my word is {word}"], ["backup", str(copy)], ["restore", str(copy), "--force"]):
+        assert run([*command, "--home", str(home)]) == 0
     [aside] = (home / "backups").glob("before-restore-*")
-    done = goat(home, "memory", "forget", word, "--yes")
-    assert done.returncode == 0, done.stderr
-    assert str(aside) in done.stdout.decode()
+    capsys.readouterr()
+    assert run(["memory", "forget", word, "--yes", "--home", str(home)]) == 0
+    assert str(aside) in capsys.readouterr().out
     assert {Path(name).parts[:2] for name in files_with(home, word)} == {("backups", aside.name)}

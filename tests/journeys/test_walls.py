@@ -8,13 +8,17 @@ import random
 import string
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from goat.app import App
+from goat.adapters.embedder_hashing import HashingEmbedder
+from goat.adapters.vector_memory import MemoryVectorIndex
+from goat.app import App, assemble, open_app
 from goat.records.episodes import Incoming
 from goat.records.models import ModelRequest
+from goat.settings import Settings
 from goat.testing.app import memory_app
 from goat.testing.models import ScriptedModel
 
@@ -63,6 +67,37 @@ async def test_memory_5_fifty_owners_at_once_and_no_prompt_holds_anothers_secret
             found = await app.memory.search(owner, "password of the garden gate", app.backends.clock.now(), 50)
             assert found.results
             assert {result.episode.owner for result in found.results} == {owner}
+
+
+async def test_memory_5_fifty_owners_at_once_on_disk_share_no_secret_whichever_way_they_ask(tmp_path: Path) -> None:
+    model = ScriptedModel(["Fine."])
+    async with open_app(Settings(), tmp_path, lambda _notice: None) as opened, HashingEmbedder() as embedder:
+        quick = replace(opened.backends, model=model, embedder=embedder, vectors=MemoryVectorIndex())
+        app = assemble(opened.settings, quick, tmp_path / "workspaces")
+        secrets = {f"telegram:{number}": secret(number) for number in range(OWNERS)}
+
+        async def lives(owner: str, mine: str) -> None:
+            await turn(app, owner, "dm", f"the password of my garden gate is {mine}")
+            await app.facts.promote(owner, "password of the gate", mine)
+            await turn(app, owner, "another chat", "what is the password of the garden gate?")
+
+        await asyncio.gather(*(lives(owner, mine) for owner, mine in secrets.items()))
+        await app.settled()
+        assert len(model.requests) == OWNERS * 2
+        for request in model.requests:
+            text = shown(request)
+            assert {owner for owner, word in secrets.items() if word in text} == {request.owner}
+        tools = {one.name: one for one in app.acting.outfit.toolbox()}
+        for owner, mine in secrets.items():
+            found = await app.memory.search(owner, "password of the garden gate", app.backends.clock.now(), 50)
+            assert {result.episode.owner for result in found.results} == {owner}
+            assert any(mine in result.episode.text for result in found.results)
+            read = str(await tools["read_l1"].handler(context=app.acting.outfit.context(owner, "dm"), key=""))
+            assert {name for name, word in secrets.items() if word in read} == {owner}
+            foreign = await app.memory.search(owner, secrets["telegram:0"], app.backends.clock.now(), 50)
+            assert owner == "telegram:0" or all(
+                secrets["telegram:0"] not in result.episode.text for result in foreign.results
+            )
 
 
 async def test_telegram_h3_what_is_said_in_private_never_surfaces_in_a_group_nor_the_reverse() -> None:

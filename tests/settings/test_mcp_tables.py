@@ -35,16 +35,16 @@ start_seconds = 5
 
 
 def test_a_server_is_read_and_its_placeholders_are_filled(tmp_path: Path) -> None:
-    loaded = read(tmp_path, GITHUB, "GITHUB_TOKEN=ghp-0123456789\n", {"HOME": "/home/ana"})
+    loaded = read(tmp_path, GITHUB, "GITHUB_TOKEN=ghp-0123456789\n", {"HOME": "/srv/ana"})
     server = loaded.settings.mcp["github"]
-    assert [server.filled(text) for text in server.args] == ["-y", "server-github", "--root=/home/ana/x", "costs $5"]
+    assert [server.filled(text) for text in server.args] == ["-y", "server-github", "--root=/srv/ana/x", "costs $5"]
     assert server.filled(server.env["GITHUB_TOKEN"]) == "ghp-0123456789"
     assert (server.tools, server.start_seconds, server.permission) == (("search",), 5, "ask_once")
     assert not loaded.notices, "GITHUB_TOKEN in .env is asked for"
 
 
 def test_telegram_i8_what_stands_in_env_or_has_a_private_name_is_a_secret_and_nothing_else(tmp_path: Path) -> None:
-    environ = {"HOME": "/home/ana", "GITHUB_TOKEN": "ghp-from-outside"}
+    environ = {"HOME": "/srv/ana", "GITHUB_TOKEN": "ghp-from-outside"}
     toml = GITHUB + '[mcp.web]\nurl = "https://x.example/mcp?key=$WEB"\nheaders = { Authorization = "Bearer $WEB" }\n'
     settings = read(tmp_path, toml, "WEB=web-secret-99\n", environ).settings
     assert set(settings.secrets()) == {"ghp-from-outside", "web-secret-99"}
@@ -52,7 +52,7 @@ def test_telegram_i8_what_stands_in_env_or_has_a_private_name_is_a_secret_and_no
         assert "web-secret-99" not in text
         assert "ghp-from-outside" not in text
     redact = Redactor(settings.secrets())
-    assert redact("Bearer web-secret-99 in /home/ana") == "Bearer ••• in /home/ana"
+    assert redact("Bearer web-secret-99 in /srv/ana") == "Bearer ••• in /srv/ana"
 
 
 @pytest.mark.parametrize(

@@ -41,29 +41,19 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (
-    chat,
-    ask,
-    telegram,
-    search,
-    status,
-    reindex,
-    setup,
-    when,
-    usage,
-    export,
-    backup,
-    restore,
-    plugins,
-    check,
-    stats,
-):
-    app.command()(command)
-app.command("import")(import_)
-app.add_typer(bench)
-app.add_typer(model)
-app.add_typer(calibrate)
-app.add_typer(memory)
+TALK, MEMORY, STATE, MEASURE = "Talk", "Memory", "State and settings", "Measure"
+for panel, commands in {
+    TALK: (chat, ask, telegram),
+    MEMORY: (search, when, export, backup, restore),
+    STATE: (setup, status, usage, stats, check, reindex, plugins),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.command("import", rich_help_panel=MEMORY)(import_)
+app.add_typer(memory, rich_help_panel=MEMORY)
+app.add_typer(model, rich_help_panel=STATE)
+app.add_typer(calibrate, rich_help_panel=MEASURE)
+app.add_typer(bench, rich_help_panel=MEASURE)
 
 
 def _version(wanted: bool) -> None:

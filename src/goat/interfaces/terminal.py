@@ -146,8 +146,10 @@ class _Reply:
         """Print a piece of the reply."""
         self._stop_status()
         self.started = True
-        self._paused = False
         self._shown += piece
+        if self._paused:  # at the beginning of a line already
+            piece = piece.removeprefix("\n")
+        self._paused = False
         self._print(self._wrap.feed(piece) if self._wrap else piece)
 
     def tool(self, progress: ToolProgress) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 
 from rich.console import Console
@@ -55,8 +56,23 @@ class TerminalAsker:
 
 def told(progress: ToolProgress) -> str:
     """One line about a call that runs or ran, with its time."""
-    arguments = " ".join(progress.arguments.strip("{}").split())
+    arguments = " ".join(_plain(progress.arguments).split())
     short = arguments if len(arguments) <= SHORT_CHARS else arguments[: SHORT_CHARS - 1] + "…"
+    call = " ".join(filter(None, [progress.name, short]))
     if progress.seconds is None:
-        return f"{progress.name} {short} …"
-    return f"{'✓' if progress.ok else '✗'} {progress.name} {short} · {progress.seconds:.1f} s"
+        return f"{call} …"
+    took = f"{progress.seconds:.1f} s" if progress.seconds >= 0.1 else f"{progress.seconds * 1000:.0f} ms"
+    return f"{'•' if progress.ok else '× failed:'} {call} · {took}"
+
+
+def _plain(arguments: str) -> str:
+    """The arguments without the marks of JSON; the name of a single one says nothing new."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return arguments
+    if not isinstance(given, dict):
+        return arguments
+    if len(given) == 1:
+        return str(next(iter(given.values())))
+    return ", ".join(f"{name}: {value}" for name, value in given.items())

@@ -47,7 +47,7 @@ def published(
     age_days = ((at.timestamp() - near.at) / DAY).astype(np.float32)
     parts = blended(similarity, age_days, uses, shares)
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    return Scores(total, similarity, evidence.in_window, parts, total, evidence.telling)
+    return Scores(total, similarity, evidence.in_window, parts, total, evidence.echo)
 
 
 def published_similarity(cosines: Floats) -> Floats:

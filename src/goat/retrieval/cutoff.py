@@ -39,8 +39,8 @@ def cut(
     """
     best = best_passages(near, scores.total)
     kept = best[(scores.worth[best] >= least_relevance) | scores.spared[best]]
-    if least_relevance and scores.telling is not None:
-        asked_before = kept[~scores.telling[kept]]
+    if least_relevance and scores.echo is not None:
+        asked_before = kept[scores.echo[kept]]
         kept = kept[~np.isin(kept, asked_before[1:])]
     spared = kept[scores.spared[kept]]
     reserved = spared[np.argsort(distance[spared], kind="stable")][: (limit + 1) // 2]
@@ -49,8 +49,8 @@ def cut(
     if not least_relevance:
         return kept
     worth = scores.worth[kept]
-    if scores.telling is not None and (telling := scores.telling[kept]).any():
-        worth = np.where(telling, worth, worth[telling].max())
+    if scores.echo is not None and not (asked := scores.echo[kept]).all():
+        worth = np.where(asked, worth[~asked].max(), worth)
     return kept[before_the_gap(worth, significance) | scores.spared[kept]]
 
 

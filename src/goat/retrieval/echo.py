@@ -22,17 +22,26 @@ def echoes(near: Neighbourhood, held: Floats, same_text: NDArray[np.bool_]) -> N
     return same_text | (near.question & (held >= HELD_BY_AN_ECHO))
 
 
-def measured_beside(echo: NDArray[np.bool_], near: Neighbourhood, lexical: LexicalFeatures) -> LexicalFeatures:
+def beside(echo: NDArray[np.bool_], near: Neighbourhood) -> NDArray[np.bool_]:
+    """Which candidates stand so near to an echo that they borrow its words."""
+    return np.asarray(np.isin(near.around, near.ords[echo]).any(axis=1) & ~echo, dtype=np.bool_)
+
+
+def measured_without(
+    echo: NDArray[np.bool_], beside_echo: NDArray[np.bool_], lexical: LexicalFeatures
+) -> LexicalFeatures:
     """The features in 0..1, relative to the best passage and session that owe nothing to an echo.
 
-    A passage next to an echo has borrowed the echo's words, and a session with one is known by its score. Unchanged
-    where there is no echo or nothing but echoes and what surrounds them.
+    A session with an echo is known by its score. Unchanged where there is no echo, or nothing else.
     """
     if not echo.any():
         return lexical
-    borrowed = np.isin(near.around, near.ords[echo]).any(axis=1)
     heard = np.isin(lexical.session, lexical.session[echo])
-    return replace(lexical, passage=_relative(lexical.passage, ~borrowed), session=_relative(lexical.session, ~heard))
+    return replace(
+        lexical,
+        passage=_relative(lexical.passage, ~(echo | beside_echo)),
+        session=_relative(lexical.session, ~heard),
+    )
 
 
 def _relative(scores: Floats, among: NDArray[np.bool_]) -> Floats:

@@ -52,26 +52,31 @@ class Evidence:
     named: Floats
     key_held: bool = False
     echo: NDArray[np.bool_] | None = None
+    beside_echo: NDArray[np.bool_] | None = None
 
     @property
     def telling(self) -> NDArray[np.bool_]:
-        """The candidates that say how good the best is: all but the echoes, everything where there is nothing else."""
-        if self.echo is None or self.echo.all():
-            return np.ones(len(self.cosines), dtype=np.bool_)
-        return ~self.echo
+        """The candidates that say how good the best is: those that owe nothing to an echo, else those that are none."""
+        everything = np.ones(len(self.cosines), dtype=np.bool_)
+        if self.echo is None or self.beside_echo is None:
+            return everything
+        for telling in (~(self.echo | self.beside_echo), ~self.echo):
+            if telling.any():
+                return telling
+        return everything
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """One entry per candidate: the score, the relevance in 0..1, whether the cutoff spares it, the score's parts,
-    by what in 0..1 the cutoff judges it, and which are no echo."""
+    by what in 0..1 the cutoff judges it, and which are the query itself, asked before."""
 
     total: Floats
     relevance: Floats
     spared: NDArray[np.bool_]
     parts: dict[str, Floats]
     worth: Floats
-    telling: NDArray[np.bool_] | None = None
+    echo: NDArray[np.bool_] | None = None
 
 
 def named_speaker(query: str, speakers: Sequence[str]) -> str:
@@ -128,7 +133,7 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     others = ~by_named if named else np.zeros_like(by_named)
     relevant = relevance(total, total - parts["speaker"], evidence, others, weights)
-    return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.telling)
+    return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.echo)
 
 
 def relevance(

@@ -24,7 +24,7 @@ from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Or
 from goat.retrieval import context
 from goat.retrieval.blend import published
 from goat.retrieval.cutoff import cut
-from goat.retrieval.echo import echoes, measured_beside
+from goat.retrieval.echo import beside, echoes, measured_without
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
@@ -183,8 +183,9 @@ class Retriever:
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
         same_text = np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_)
         echo = echoes(near, lexical.held, same_text)
+        beside_echo = beside(echo, near)
         return Evidence(
-            lexical=measured_beside(echo, near, lexical),
+            lexical=measured_without(echo, beside_echo, lexical),
             cosines=cosines,
             around=around,
             unrelated=unrelated,
@@ -194,6 +195,7 @@ class Retriever:
             named=await self._named(query, near, progress),
             key_held=any("keys" in found for found in mechanisms),
             echo=echo,
+            beside_echo=beside_echo,
         )
 
     async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:

@@ -80,10 +80,14 @@ class Weights:
         return np.frombuffer(base64.b64decode(self.background), dtype="<f2").astype(np.float32)
 
 
-def weights_for(model: str) -> Weights:
-    """The row of an embedding model, by the longest name that `model` starts with; the default row for any other."""
+def weights_for(model: str, entity: float | None = None) -> Weights:
+    """The row of an embedding model, by the longest name that `model` starts with; the default row for any other.
+
+    `entity` is what names count where that is set apart.
+    """
     rows = _rows()
-    return Weights(**{**rows["default"], **rows[row_name(model)]})
+    own = {} if entity is None else {"entity": entity}
+    return Weights(**{**rows["default"], **rows[row_name(model)], **own})
 
 
 def row_name(model: str) -> str:

@@ -235,11 +235,18 @@ class RecallSettings(Section):
         pattern=r"^[^\r\n]*$",
         description="The line above the recalled memories in the prompt.",
     )
-    entities: Literal["rules", "none"] = Field(
-        default="rules",
-        description="How the names, places and codes of a text are found: by `rules`, or not at all.",
-    )
     min_relevance: Share = Field(default=0.3, description="Results below this relevance are not shown to the model.")
+
+
+class EntityBoostSettings(Section):
+    """Names, places and codes: how they are found, and what a result gains that names what the query names."""
+
+    extractor: Literal["rules", "none"] = Field(
+        default="rules", description="Names are found by `rules`, or not at all."
+    )
+    weight: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="What a result gains that names all of it, a rare name most; left out: 0.2."
+    )
 
 
 class ModelSettings(Section):
@@ -368,6 +375,7 @@ class Settings(Section):
     prefetch: PrefetchSettings = PrefetchSettings()
     activation: ActivationSettings = ActivationSettings()
     recall: RecallSettings = RecallSettings()
+    entity_boost: EntityBoostSettings = EntityBoostSettings()
     model: ModelSettings = ModelSettings()
     turn: TurnSettings = TurnSettings()
     tools: ToolSettings = ToolSettings()

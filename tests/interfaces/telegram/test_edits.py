@@ -59,10 +59,11 @@ async def test_telegram_a13_a_message_that_is_not_known_is_not_answered_anew(hea
     ana = api.person()
     ana.edits(ana.says("before the start"), "changed")
     assert edits.judge(heard(api)[-1]) is None
-    for _ in range(KEPT):
-        ana.says("x")
-        edits.heard(heard(api)[-1])
-    first = heard(api)[2]
-    ana.says("one more")
-    edits.heard(heard(api)[-1])
-    assert edits.judge(replace(first, text="y", edited=True)) is None
+    ana.says("x")
+    sent = heard(api)[-1]
+    for number in range(KEPT):
+        edits.heard(replace(sent, id=number))
+    assert edits.judge(replace(sent, id=0, text="y", edited=True)) == "x"
+    edits.heard(replace(sent, id=KEPT))
+    assert edits.judge(replace(sent, id=0, text="z", edited=True)) is None
+    assert edits.judge(replace(sent, id=1, text="y", edited=True)) == "x"

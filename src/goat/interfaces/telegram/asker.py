@@ -140,9 +140,13 @@ class TelegramAsker:
             await self._show_end(question.id, prompt, f"approval.{verdict.value}")
 
     async def expire_left(self) -> None:
-        """Let the questions of an earlier process say that they count no more: the calls went with it."""
-        for number, prompt in (await self._kept()).items():
-            await self._show_end(int(number), prompt, "approval.restarted")
+        """Let the questions of an earlier process say that they count no more: the calls went with it.
+
+        Without the working store they say so when a button is pressed.
+        """
+        with suppress(BackendUnavailable):
+            for number, prompt in (await self._kept()).items():
+                await self._show_end(int(number), prompt, "approval.restarted")
 
     async def again(self, address: Address, user: int, say: Texts) -> list[tuple[str, tuple[Button, ...]]]:
         """The open questions of a place that a person may answer, each with buttons. Raises `BackendUnavailable`."""

@@ -209,10 +209,6 @@ class TelegramClient:
         asked = {"commands": listed, "language_code": language or None, "scope": scope}
         await self._call("setMyCommands", asked)
 
-    async def leave_chat(self, chat: int) -> None:
-        """Leave a group."""
-        await self._call("leaveChat", {"chat_id": chat})
-
     # How calls are made
 
     async def _edit(self, method: str, params: Json) -> None:
@@ -246,7 +242,7 @@ class _QuietBot(Bot):
     __slots__ = ()
 
     @classmethod
-    def _warn(cls, message: object, category: type[Warning] = UserWarning, stacklevel: int = 0) -> None:
+    def _warn(cls, *_hint: object, **_options: object) -> None:
         """Say nothing."""
 
 

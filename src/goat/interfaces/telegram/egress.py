@@ -78,6 +78,7 @@ class Egress:
         self._lanes: dict[Place, asyncio.Task[None]] = {}
         self._again: set[Place] = set()
         self._live: dict[Place, Live] = {}
+        self._handing_over: set[asyncio.Task[None]] = set()
         self._failures: Counter[int] = Counter()
         self._told: set[Place] = set()
         self._ended = False
@@ -91,10 +92,10 @@ class Egress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended = True
-        lanes = list(self._lanes.values())
-        for lane in lanes:
-            lane.cancel()
-        await asyncio.gather(*lanes, return_exceptions=True)
+        tasks = [*self._lanes.values(), *self._handing_over]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self, owner: str, chat: str) -> None:
         """Look for new replies in a place; told after each commit there."""
@@ -132,6 +133,8 @@ class Egress:
         )
         self._live[place] = live
         handing_over = asyncio.create_task(self._hand_over(place, live), name=f"hand over {address.name}")
+        self._handing_over.add(handing_over)
+        handing_over.add_done_callback(self._handing_over.discard)
         try:
             async with self._presence.typing(address):
                 yield live
@@ -143,7 +146,7 @@ class Egress:
             raise
         finally:
             live.committed.set()
-            await handing_over
+            await asyncio.shield(handing_over)  # a turn that is ended twice must not end this
 
     async def _hand_over(self, place: Place, live: Live) -> None:
         """When an answer is committed, or will not come, end the showing of it and look for what is to be delivered."""

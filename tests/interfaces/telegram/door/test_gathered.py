@@ -29,8 +29,9 @@ async def count(request: ModelRequest) -> str:
 
 
 def paste(length: int) -> str:
-    """A text of lines."""
-    return "".join(f"line {number}\n" for number in range(length))[:length]
+    """A text of lines, of so many characters."""
+    end = "\nand its end"
+    return ("a line of the long report\n" * length)[: length - len(end)] + end
 
 
 async def test_telegram_a11_a_paste_of_9000_characters_is_answered_once(bot: Any, ana: Person) -> None:
@@ -50,6 +51,22 @@ async def test_telegram_a11_the_parts_may_come_one_by_one(bot: Any, ana: Person)
     await bot.until(lambda: not bot.api.waiting)
     ana.says(text[8192:])
     assert await bot.api.answers(ana) == [f"9000 characters, the last of them {text.split()[-1]}"]
+
+
+async def test_telegram_a11_a_paste_in_a_group_is_whole_though_only_its_first_part_names_the_bot(
+    api: FakeBotApi, bots: Bots
+) -> None:
+    ana, ben = api.person("Ana"), api.person("Ben")
+    crew = api.group("Crew", ana, ben)
+    async with bots(api, groups=(str(crew.id),)) as bot:
+        bot.model.answer = count
+        text = f"@goat_bot {paste(8_990)}"
+        ana.at(crew).pastes(text)
+        ben.at(crew).says("what is that?")
+        (answer,) = await api.answers(crew, 1, 30)
+        assert answer == f"{len('Ana: ') + 9_000} characters, the last of them end"
+        await bot.idle()
+        assert len(bot.model.requests) == 1
 
 
 async def test_telegram_a12_an_album_is_one_turn_with_its_caption_and_what_failed(bot: Any, ana: Person) -> None:

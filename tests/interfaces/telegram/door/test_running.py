@@ -32,6 +32,16 @@ def test_telegram_j4_good_ends_and_old_starts_do_not_count(tmp_path: Path) -> No
         clock.move(timedelta(minutes=3).total_seconds())
 
 
+def test_telegram_j4_a_start_that_ends_well_clears_the_bad_ones(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for _ in range(BREAKER):
+        Boots(tmp_path, clock).begin()
+    safe = Boots(tmp_path, clock)
+    assert safe.begin()
+    safe.ended_well()
+    assert not Boots(tmp_path, clock).begin()
+
+
 def test_telegram_h11_a_broken_file_of_starts_keeps_nothing_from_starting(tmp_path: Path) -> None:
     for broken in ("", "{", "[1]", '["yesterday"]', json.dumps(["2026-01-01T00:00:00"])):
         (tmp_path / "boots.json").write_text(broken)

@@ -349,3 +349,51 @@ async def test_telegram_b16_groups_and_private_chats_are_streamed_without_drafts
             await desk.delivered(egress)
             assert desk.api.screen(place).answers == [WORDS.strip()]
     assert desk.api.calls_of("sendMessageDraft") == []
+
+
+async def test_a_turn_that_is_ended_when_its_answer_is_committed_shows_the_answer(desk: Any, ana: Person) -> None:
+    async def ends(egress: Any) -> None:
+        async with turn(desk, egress, ana) as written:
+            written.writes(WORDS)
+            await written.shows()
+            written.text += "The end."
+            await written.commits()
+            written.live.on_answer()
+            raise asyncio.CancelledError
+
+    async with desk.egress() as egress:
+        with pytest.raises(asyncio.CancelledError):
+            await ends(egress)
+        await desk.delivered(egress)
+    assert desk.api.screen(ana).answers == [f"{WORDS}The end."]
+
+
+async def test_an_answer_is_delivered_before_its_turn_has_ended(desk: Any, ana: Person) -> None:
+    async with desk.egress() as egress, turn(desk, egress, ana) as written:
+        written.text = "Here it is."
+        await written.commits()
+        written.live.on_answer()
+        await desk.until(lambda: desk.api.screen(ana).answers == ["Here it is."])
+
+
+async def test_a_turn_that_is_ended_twice_still_hands_its_answer_over(desk: Any, ana: Person) -> None:
+    async def works(egress: Any) -> None:
+        async with turn(desk, egress, ana) as written:
+            written.writes(WORDS)
+            await written.shows()
+            desk.api.fails("editMessageText", Fault.slow(0.3), calls=None)
+            written.writes("more")
+            await written.calls("editMessageText", 1)
+            await written.commits()
+            await asyncio.Event().wait()
+
+    async with desk.egress() as egress:
+        task = asyncio.create_task(works(egress))
+        await desk.until(lambda: desk.archive.replies.pending != {})
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.01)
+        await asyncio.gather(task, return_exceptions=True)
+        desk.api.mend()
+        await desk.delivered(egress)
+    assert desk.api.screen(ana).answers[-1] == f"{WORDS}more"
