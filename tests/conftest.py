@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # a busy machine is not what a test is about
 
 FOREIGN = ("GOAT_", "TELEGRAM_", "DAG_")
 FOREIGN_NAMES = {"MODEL_NAME", "BASE_URL", "TEMPERATURE", "MAX_TOKENS", "TIMEOUT_SECONDS", "REDIS_URL", "LETTA_URL"}

@@ -38,6 +38,7 @@ from goat.memory.tools import MemoryTools
 from goat.memory.transfer import Exporter
 from goat.memory.undo import Undo
 from goat.memory.uses import UseCounts
+from goat.ports.models import Embedder
 from goat.ports.run import Observer
 from goat.records.models import ChatMessage, ModelRequest, Reply
 from goat.records.turns import Notice
@@ -83,6 +84,13 @@ class App:
     check: Check
     forgetter: Forgetter
     background: Background
+
+    def wake(self) -> None:
+        """Load the model of the vectors and run it once in the background, so that no message waits for that.
+
+        What goes wrong is told as a notice, and tried again with the first message.
+        """
+        self.background.start("the embedding model", _run_once(self.backends.embedder))
 
     async def settled(self) -> None:
         """Wait for the background work, without a limit."""
@@ -273,7 +281,12 @@ async def _catch_up(app: App, embed: bool) -> None:
         observer.notice(Notice("embedding model", told))
     if embed:
         app.background.start("the grammars of times", asyncio.to_thread(read_grammars))
+        app.wake()
         archive.follow_meaning()
+
+
+async def _run_once(embedder: Embedder) -> None:
+    await embedder.embed_query("Good morning")
 
 
 async def try_model(endpoint: ModelEndpoint) -> str:

@@ -247,3 +247,19 @@ def test_one_queue_serves_several_event_loops(model: GatedModel) -> None:
     assert float(asyncio.run(queue.query("one"))[0]) == 1
     assert float(asyncio.run(queue.query("two"))[0]) == 2
     asyncio.run(queue.close())
+
+
+async def test_a57_a58_texts_that_come_at_once_load_one_model_between_them(model: GatedModel) -> None:
+    loads: list[str] = []
+
+    def load() -> GatedModel:
+        loads.append(threading.current_thread().name)
+        return model
+
+    queue = EmbedderQueue(load, "counted")
+    asked = [queue.query(str(number)) for number in range(8)]
+    await asyncio.gather(*asked, *(queue.passages([f"p{number}"]) for number in range(8)))
+    await queue.query("later")
+    await queue.close()
+    assert len(loads) == 1
+    assert model.threads == set(loads)

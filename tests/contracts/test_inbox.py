@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -61,6 +62,13 @@ async def test_telegram_h5_a_delivery_that_comes_twice_stands_once(inbox: Inbox)
     assert [one.number for one in await inbox.waiting(BOT)] == [1, 2, 3]
 
 
+async def test_a72_an_empty_inbox_is_looked_at_and_never_waited_for(inbox: Inbox) -> None:
+    assert await asyncio.wait_for(inbox.waiting(BOT), 30) == []
+    (one,) = await inbox.take(BOT, [update(1)])
+    await inbox.done([one.id], "answered")
+    assert await asyncio.wait_for(inbox.waiting(BOT), 30) == []
+
+
 async def test_what_is_taken_comes_back_as_it_was(inbox: Inbox) -> None:
     odd = update(5, 'ță 👍🏽 "\\" \x00 \ud83d')
     taken = await inbox.take(BOT, [odd])
@@ -98,8 +106,6 @@ async def test_beginning_what_is_done_changes_nothing(inbox: Inbox) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=6), max_size=6))
 def test_any_redelivery_gives_each_number_once_in_the_order_of_arrival(batches: list[list[int]]) -> None:
-    import asyncio
-
     async def play() -> None:
         inbox = MemoryInbox(FakeClock())
         new = [one.number for batch in batches for one in await inbox.take(BOT, [update(n) for n in batch])]
@@ -109,12 +115,16 @@ def test_any_redelivery_gives_each_number_once_in_the_order_of_arrival(batches: 
     asyncio.run(play())
 
 
+def bytes_of(home: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in home.glob("journal.db*"))
+
+
 async def test_the_words_of_what_is_done_leave_the_file(tmp_path: Path, clock: FakeClock) -> None:
     async with journal_database(tmp_path, clock) as database:
         inbox = SqlInbox(database, clock)
         (one,) = await inbox.take(BOT, [update(1, "the secret word is xylophone")])
         await inbox.done([one.id], "answered")
-    assert b"xylophone" not in b"".join(file.read_bytes() for file in tmp_path.glob("journal.db*"))
+    assert b"xylophone" not in bytes_of(tmp_path)
 
 
 async def test_numbers_are_recognised_for_days_and_then_let_go(tmp_path: Path, clock: FakeClock) -> None:

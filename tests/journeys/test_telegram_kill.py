@@ -144,7 +144,7 @@ async def stop(process: asyncio.subprocess.Process) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_telegram_a1_a2_b12_a_kill_anywhere_leaves_one_answer_to_each_message(seed: int, tmp_path: Path) -> None:
+async def test_telegram_a1_a_kill_anywhere_leaves_one_answer_to_each_message(seed: int, tmp_path: Path) -> None:
     source = random.Random(seed)
     point, arrival = POINTS[(seed * 5 + seed // len(POINTS)) % len(POINTS)], source.randint(1, 2)
     mode = source.choice(["steer", "queue"])

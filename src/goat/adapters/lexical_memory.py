@@ -10,6 +10,7 @@ import numpy as np
 
 from goat.adapters.lexical_formula import K1, KERNEL, MOST_TF, SOFT_B, SOFT_K1, SOFT_LENGTH, B, idf, rarity
 from goat.records.search import (
+    EVERYWHERE,
     NEIGHBOUR_REACH,
     Hits,
     LexicalDocument,
@@ -89,11 +90,15 @@ class MemoryLexicalIndex:
             speakers=tuple(document.speaker for document in chosen),
         )
 
-    async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
+    async def features(
+        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+    ) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
         documents = self._documents.get(owner, {})
         weights = _weights(terms, [[document] for document in documents.values()])
-        best = sum(weights.values())
+        telling = [document for document in documents.values() if not document.question and passes(document, where)]
+        told = {term for term in weights if any(document.terms.get(term) for document in telling)} or set(weights)
+        best = sum(weight for term, weight in weights.items() if term in told)
         if not best:
             nothing = np.zeros(len(near.ords), np.float32)
             return LexicalFeatures(nothing, nothing.copy(), nothing.copy(), nothing.copy())
@@ -102,7 +107,7 @@ class MemoryLexicalIndex:
         of_session = _bm25(
             terms, {min(session): [documents[ord_] for ord_ in session] for session in sessions.values()}
         )
-        everything = best + (len(set(terms)) - len(weights)) * idf(len(documents), 0)
+        everything = sum(weights.values()) + (len(set(terms)) - len(weights)) * idf(len(documents), 0)
         passage = [
             _soft_score(weights, [documents.get(ord_) for ord_ in row], mean_length) for row in near.around.tolist()
         ]
@@ -111,7 +116,7 @@ class MemoryLexicalIndex:
         rare = [_held(rarities, documents.get(ord_)) for ord_ in near.ords.tolist()]
         session = [of_session[min(sessions[ord_])] if ord_ in sessions else 0.0 for ord_ in near.ords.tolist()]
         return LexicalFeatures(
-            passage=np.array([score / (2.0 * best) for score in passage], np.float32),
+            passage=np.array([min(score / (2.0 * best), 1.0) for score in passage], np.float32),
             session=np.array([min(score / (2.2 * best), 1.0) for score in session], np.float32),
             held=np.array([value / everything for value in held], np.float32),
             rare=np.array([value / len(set(terms)) for value in rare], np.float32),

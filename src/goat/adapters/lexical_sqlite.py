@@ -39,6 +39,7 @@ from goat.adapters.passage_columns import (
 from goat.adapters.passages_sqlite import SqlitePassages, get_cursor, label_ids, set_cursor
 from goat.adapters.top_ranked import top_ranked
 from goat.records.search import (
+    EVERYWHERE,
     NEIGHBOUR_REACH,
     Floats,
     Hits,
@@ -52,6 +53,8 @@ from goat.records.search import (
 PORT: Final = "LexicalIndex"
 AT_HAND: Final = 8
 """Term lists whose postings are kept: one search asks for the same ones several times."""
+FIRST_LOOK: Final = 256
+"""Passages of a term that are looked at before the rest of them."""
 
 _NONE: Final = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
@@ -128,10 +131,12 @@ class SqliteLexicalIndex:
         columns = await self._passages.columns(PORT, owner)
         return await asyncio.to_thread(_neighbourhood, columns.view(), ords, reach, where)
 
-    async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
+    async def features(
+        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+    ) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
         fetched = await self._fetch(owner, terms)
-        return await asyncio.to_thread(_features, fetched, near)
+        return await asyncio.to_thread(_features, fetched, near, where)
 
     async def clear(self) -> None:
         """See `LexicalIndex.clear`. What the filters of the vector index need stays."""
@@ -264,10 +269,12 @@ def _around(view: PassageView, rows: Ords, reach: int) -> NDArray[np.int64]:
     return around
 
 
-def _features(fetched: _Fetched, near: Neighbourhood) -> LexicalFeatures:
+def _features(fetched: _Fetched, near: Neighbourhood, where: Where) -> LexicalFeatures:
     view = fetched.columns.view()
     lists = [(ords, tf) for ords, tf in _unpacked(fetched.postings, view) if len(ords)]
-    best = sum(idf(view.totals.documents, len(ords)) for ords, _ in lists)
+    weights = [idf(view.totals.documents, len(ords)) for ords, _ in lists]
+    told = [_is_told(view, ords, where) for ords, _ in lists]
+    best = sum(weight for weight, is_told in zip(weights, told, strict=True) if is_told) or sum(weights)
     if not best:
         nothing = np.zeros(len(near.ords), np.float32)
         return LexicalFeatures(nothing, nothing.copy(), nothing.copy(), nothing.copy())
@@ -276,11 +283,19 @@ def _features(fetched: _Fetched, near: Neighbourhood) -> LexicalFeatures:
     unknown = (len(fetched.terms) - len(lists)) * idf(view.totals.documents, 0)
     held, rare = _held(view, lists, near.ords)
     return LexicalFeatures(
-        passage=passage.astype(np.float32),
+        passage=np.minimum(passage, 1).astype(np.float32),
         session=np.minimum(session, 1).astype(np.float32),
-        held=held / np.float32(best + unknown),
+        held=held / np.float32(sum(weights) + unknown),
         rare=rare / np.float32(len(fetched.terms)),
     )
+
+
+def _is_told(view: PassageView, rows: NDArray[np.int64], where: Where) -> bool:
+    """Whether a passage that passes the filter and is no short question is among the rows: mostly one of the first."""
+    for some in (rows[:FIRST_LOOK], rows[FIRST_LOOK:]):
+        if bool((view.passing(where, some) & ~view.having(QUESTION, some)).any()):
+            return True
+    return False
 
 
 def _passage_scores(

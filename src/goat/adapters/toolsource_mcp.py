@@ -89,7 +89,7 @@ class McpToolSource:
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool; a refusal of the server is an answer that is not ok."""
         from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED
+        from mcp.types import CONNECTION_CLOSED
 
         from goat.adapters.toolsource_mcp_wire import answer_of
 
@@ -168,7 +168,7 @@ class McpToolSource:
         """One connection, from its beginning until it breaks."""
         import anyio
         from mcp import Client
-        from mcp_types import Implementation
+        from mcp.types import Implementation
 
         from goat.adapters.toolsource_mcp_wire import connected
 
@@ -217,7 +217,7 @@ class McpToolSource:
             return  # an older server, which tells everybody, or one that tells nobody
 
     async def _heard(self, message: object) -> None:
-        from mcp_types import ToolListChangedNotification
+        from mcp.types import ToolListChangedNotification
 
         if isinstance(message, ToolListChangedNotification):
             self._changed.set()

@@ -20,8 +20,8 @@ from mcp.client._transport import TransportStreams
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
-from mcp_types import TextResourceContents as TextResource
+from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
+from mcp.types import TextResourceContents as TextResource
 
 from goat.records.tools import ToolAnswer
 from goat.settings.section_mcp import McpServer

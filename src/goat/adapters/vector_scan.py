@@ -329,10 +329,10 @@ def _score(columns: PassageColumns, file: CodeFile, query: Floats, ords: Ords) -
 def _centre(columns: PassageColumns, file: CodeFile, scale: float) -> Centre | None:
     codes, present = file.mapped
     size = min(columns.size, len(codes))
-    rows = np.flatnonzero(present[:size])
-    if len(rows) > SAMPLED:
-        rows = rows[np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)]
-    rows = rows[columns.filed(rows)]
+    rows = np.linspace(0, size - 1, min(size, SAMPLED)).astype(np.int64)
+    if not present[rows].any():
+        rows = np.flatnonzero(present[:size])[:SAMPLED]
+    rows = rows[present[rows] & columns.filed(rows)]
     if not len(rows):
         return None
     return Centre(codes[rows].mean(axis=0, dtype=np.float32) * np.float32(scale), int(np.count_nonzero(present)))

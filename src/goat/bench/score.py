@@ -51,20 +51,18 @@ class Interval:
 
 def interval(values: Scores) -> Interval:
     """The mean over questions, with the percentile bootstrap over 1,000 resamples (Efron, 1979)."""
-    return _bootstrap(np.asarray(values, dtype=float), np.mean)
+    return _bootstrap([np.asarray(values, dtype=float)], np.mean)
 
 
-def auroc_interval(positives: Sequence[float], negatives: Sequence[float]) -> Interval:
-    """The same for `auroc`, positives and negatives drawn together."""
-    labels = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
-    sample = np.column_stack([np.array([*positives, *negatives]), labels])
-    return _bootstrap(sample, lambda drawn: auroc(drawn[drawn[:, 1] == 1, 0], drawn[drawn[:, 1] == 0, 0]))
+def auroc_interval(positives: Scores, negatives: Scores) -> Interval:
+    """The same for `auroc`; positives and negatives are drawn each from their own."""
+    return _bootstrap([np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)], auroc)
 
 
-def _bootstrap(sample: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], Any]) -> Interval:
-    if not len(sample):
+def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Callable[..., Any]) -> Interval:
+    if not all(len(sample) for sample in samples):
         return Interval(math.nan, math.nan, math.nan)
     random = np.random.default_rng(0)
-    means = [statistic(sample[random.integers(0, len(sample), len(sample))]) for _ in range(RESAMPLES)]
-    low, high = np.percentile(means, [2.5, 97.5])
-    return Interval(float(statistic(sample)), float(low), float(high))
+    drawn = ([sample[random.integers(0, len(sample), len(sample))] for sample in samples] for _ in range(RESAMPLES))
+    low, high = np.percentile([statistic(*each) for each in drawn], [2.5, 97.5])
+    return Interval(float(statistic(*samples)), float(low), float(high))

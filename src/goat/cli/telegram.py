@@ -37,7 +37,10 @@ def serve_bot(loaded: Loaded) -> None:
         safely = boots.begin()
         try:
             asyncio.run(serve(loaded, token, safely))
-        except (GoatError, KeyboardInterrupt, asyncio.CancelledError):
+        except asyncio.CancelledError:  # the second Ctrl-C
+            boots.ended_well()
+            raise KeyboardInterrupt from None
+        except (GoatError, KeyboardInterrupt):
             boots.ended_well()
             raise
         boots.ended_well()

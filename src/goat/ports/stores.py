@@ -23,6 +23,7 @@ from goat.records.episodes import (
 )
 from goat.records.memory import Fact, PermanentHistory, Versioned
 from goat.records.search import (
+    EVERYWHERE,
     Centre,
     Floats,
     Hits,
@@ -242,8 +243,14 @@ class LexicalIndex(Protocol):
         """The given passages and those up to `reach` steps away that pass the filter, each once, with surroundings."""
         ...
 
-    async def features(self, owner: str, terms: Sequence[str], near: Neighbourhood) -> LexicalFeatures:
-        """Score each candidate with its neighbours' terms, its session, and alone; zeros where no term matches."""
+    async def features(
+        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+    ) -> LexicalFeatures:
+        """Score each candidate with its neighbours' terms, its session, and alone; zeros where no term matches.
+
+        The measure is what a passage could hold at most: the terms that are told by a passage which passes the filter
+        and is no short question. A word that was only asked for was never told. Where nothing is told, all terms count.
+        """
         ...
 
     async def clear(self) -> None:

@@ -24,7 +24,7 @@ from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Or
 from goat.retrieval import context
 from goat.retrieval.blend import published
 from goat.retrieval.cutoff import cut
-from goat.retrieval.echo import beside, echoes, measured_without
+from goat.retrieval.echo import beside, echoes
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
@@ -172,7 +172,7 @@ class Retriever:
     ) -> Evidence:
         lexical = await progress.spare(
             "lexical features",
-            self._lexical.features(query.owner, query.terms, near),
+            self._lexical.features(query.owner, query.terms, near, query.where),
             context.no_lexical_features(near),
         )
         direction = query.vector if recipe.merge == "published" else await self._direction(query, progress)
@@ -185,7 +185,7 @@ class Retriever:
         echo = echoes(near, lexical.held, same_text)
         beside_echo = beside(echo, near)
         return Evidence(
-            lexical=measured_without(echo, beside_echo, lexical),
+            lexical=lexical,
             cosines=cosines,
             around=around,
             unrelated=unrelated,
@@ -203,7 +203,7 @@ class Retriever:
         none = context.no_lexical_features(near)
         if not query.names:
             return none.rare
-        work = self._lexical.features(query.owner, query.names, near)
+        work = self._lexical.features(query.owner, query.names, near, query.where)
         return (await progress.spare("names", work, none)).rare
 
     async def _uses_of(self, owner: str, near: Neighbourhood, progress: _Progress) -> Floats:

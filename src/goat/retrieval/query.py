@@ -15,6 +15,10 @@ from goat.retrieval.times import windows_of
 from goat.retrieval.when import Window
 from goat.retrieval.words import Kind, tokens
 
+LONGEST_ASKED = 16_000
+"""Characters of a message that are looked for. Of a longer one, which is a document rather than a question, these are
+its beginning and its end, where the question to it stands."""
+
 SHORTEST_KEY = 4
 """Characters of a key; a shorter number is a count or an hour as often as it is a name."""
 
@@ -51,16 +55,25 @@ def read_query(
     entities: Sequence[Entity] = (),
 ) -> Query:
     """A text made ready for the pipeline; `at` is when it was written and `zone` where, `entities` what it names."""
+    question = asked(text)
     return Query(
         owner=owner,
         text=text,
-        terms=distinct_terms(text),
+        terms=distinct_terms(question),
         at=at,
         vector=vector,
-        windows=windows_of(text, at, zone),
-        keys=exact_keys(text),
+        windows=windows_of(question, at, zone),
+        keys=exact_keys(question),
         names=distinct_terms(" ".join(entity.text for entity in entities)),
     )
+
+
+def asked(text: str) -> str:
+    """What of a message is looked for."""
+    if len(text) <= LONGEST_ASKED:
+        return text
+    half = LONGEST_ASKED // 2
+    return f"{text[:half]}\n{text[-half:]}"
 
 
 def exact_keys(text: str) -> tuple[str, ...]:

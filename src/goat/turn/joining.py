@@ -11,6 +11,12 @@ More = Callable[[], Awaitable[Sequence[Incoming]]]
 """Gives what was said since it was last asked."""
 
 
+AGAIN = (
+    "[The program was stopped while it worked on this and begins anew. Tools may have acted already: look before you "
+    "repeat what must not happen twice.]"
+)
+
+
 class Joining:
     """The messages that joined a turn; each stands in the journal before the model reads it.
 
@@ -26,8 +32,12 @@ class Joining:
         self.episodes: list[Episode] = []
 
     async def take(self) -> list[str]:
-        """The texts of those that join now. Raises `BackendUnavailable`."""
-        new = [] if self._looked_back else await self._joined_before()
+        """The texts of those that join now; in a turn that is run again behind a word on that.
+
+        Raises `BackendUnavailable`.
+        """
+        again = self._received.duplicate and not self._looked_back
+        new = await self._joined_before() if again else []
         self._looked_back = True
         for incoming in await self._more() if self._more is not None else ():
             received = await self._memory.receive(incoming, self._received.episode.exchange_id)
@@ -35,12 +45,11 @@ class Joining:
         known = {self._received.episode.id, *(episode.id for episode in self.episodes)}
         fresh = {episode.id: episode for episode in new if episode.id not in known}
         self.episodes += fresh.values()
-        return [as_said(episode.speaker, episode.text) for episode in fresh.values()]
+        texts = [as_said(episode.speaker, episode.text) for episode in fresh.values()]
+        return [AGAIN, *texts] if again else texts
 
     async def _joined_before(self) -> list[Episode]:
         """Those of an earlier run of this turn that came to no answer."""
-        if not self._received.duplicate:
-            return []
         question = self._received.episode
         exchange = await self._memory.exchange(question)
         return [one for one in exchange if one.role is Role.USER and one.id > question.id]

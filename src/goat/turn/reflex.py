@@ -17,9 +17,7 @@ GROUPS_SHARE = 0.8
 class Reflex:
     """Searches by words and meaning, without a cross-encoder, until a deadline."""
 
-    def __init__(
-        self, memory: MemoryLayers, deadline_seconds: float, least_relevance: float, max_results: int
-    ) -> None:
+    def __init__(self, memory: MemoryLayers, deadline_seconds: float, least_relevance: float, max_results: int) -> None:
         self._memory = memory
         self._deadline = deadline_seconds
         self._least_relevance = least_relevance

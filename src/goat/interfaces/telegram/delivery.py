@@ -169,6 +169,7 @@ class Delivery:
                 chunk = again
             else:
                 job.reply_to = None
+                reach("telegram_sent")
                 return PartState.SENT
 
     async def _after(self, job: _Job, chunk: Chunk, failure: BotApiError) -> Chunk | None:

@@ -195,9 +195,7 @@ class Turns:
         group = await self._next(lane)
         if not group:
             return  # it was stopped while more of it was waited for
-        running = Running(
-            [one.arrival for one in group], {one.message.id for one in group}, interruptible=len(group) == 1
-        )
+        running = Running([one.arrival for one in group], {one.message.id for one in group}, not self._stale(group[0]))
         say = texts_for(group[0].message.sender.language)
         try:
             self._running[lane.name] = running

@@ -237,7 +237,7 @@ async def test_telegram_e6_a_stranger_is_refused_on_every_path(house) -> None:
     assert len(api.screen(group).answers) - before == 2
 
 
-async def test_telegram_e6_f_b69_a_button_of_somebody_else_does_nothing(house) -> None:
+async def test_f_b69_a_button_of_somebody_else_does_nothing(house) -> None:
     bot, _, ana, ben, eve = house
     api = bot.api
     ana.says("the boiler is in the cellar")

@@ -14,7 +14,7 @@ from goat.adapters.inbox_memory import MemoryAdmissions, MemoryInbox
 from goat.adapters.journal_memory import MemoryArchive, MemoryJournal
 from goat.adapters.outbox_memory import MemoryOutbox
 from goat.records.models import ModelRequest, Reply
-from goat.testing.bot_api import FakeBotApi, Fault
+from goat.testing.bot_api import FakeBotApi
 
 
 def kept_stores() -> dict[str, Any]:
@@ -38,7 +38,7 @@ def said_at(api: FakeBotApi, person: Any, text: str, hours_ago: float) -> None:
     waiting.body["message"]["date"] = int(at.timestamp())
 
 
-async def test_telegram_a1_a51_an_update_that_comes_again_is_answered_once(bots, api: FakeBotApi) -> None:
+async def test_a51_an_update_that_comes_again_is_answered_once(bots, api: FakeBotApi) -> None:
     ana = api.person("Ana")
     stores = kept_stores()
     async with bots(api, **stores) as bot:
@@ -56,9 +56,7 @@ async def test_telegram_a1_a51_an_update_that_comes_again_is_answered_once(bots,
     assert api.screen(ana).answers == ["You said: hello"]
 
 
-async def test_telegram_a1_f_b19_a_turn_that_a_stop_cut_off_is_answered_by_the_next_process(
-    bots, api: FakeBotApi
-) -> None:
+async def test_f_b19_a_turn_that_a_stop_cut_off_is_answered_by_the_next_process(bots, api: FakeBotApi) -> None:
     ana = api.person("Ana")
     stores = kept_stores()
     async with bots(api, **stores) as bot:
@@ -300,11 +298,18 @@ async def test_telegram_a18_a_chat_that_shut_the_bot_out_is_given_up_and_the_oth
         await bot.until(lambda: any("could not be delivered" in text for text in api.screen(ana).answers))
 
 
-async def test_a72_a_long_poll_that_brings_nothing_holds_nothing_up(bot) -> None:
+async def test_f_b67_an_edited_message_is_taken_for_what_it_is(bot) -> None:
     ana = bot.api.person("Ana")
-    bot.api.fails("getUpdates", Fault.slow(0.5), calls=2)
-    ana.says("hello")
-    assert await bot.api.answers(ana, 1, 30) == ["You said: hello"]
+    message = ana.says("what is 2 + 2?")
+    await bot.api.answers(ana, 1, 30)
+    ana.edits(message, "what is 2 + 3?")
+    assert "what is 2 + 3?" in (await bot.api.answers(ana, 2, 30))[1]
+    photo = ana.sends_photo(caption="look")
+    await bot.idle()
+    ana.edits(photo, "look there")
+    ana.says("and now?")
+    await bot.until(lambda: any("and now?" in text for text in bot.api.screen(ana).answers))
+    assert not bot.notices
 
 
 async def test_o42_the_bot_ends_in_order_and_leaves_nothing_running(bots, api: FakeBotApi, tmp_path: Path) -> None:

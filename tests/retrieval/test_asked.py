@@ -1,0 +1,46 @@
+"""A message that is a whole document: its beginning and its end are looked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from goat.adapters.embedder_hashing import HashingEmbedder
+from goat.retrieval.query import LONGEST_ASKED, asked, read_query
+from goat.testing.app import memory_app, say
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+MEGABYTE = " ".join(f"w{number:06}" for number in range(125_000))
+
+
+class Measuring(HashingEmbedder):
+    """Keeps how long the queries were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: list[int] = []
+
+    async def embed_query(self, text: str):  # type: ignore[no-untyped-def]
+        self.lengths.append(len(text))
+        return await super().embed_query(text)
+
+
+def test_a_question_of_usual_length_is_looked_for_whole() -> None:
+    text = "what did we say about the boat? " * (LONGEST_ASKED // 32)
+    assert asked(text) == text
+
+
+def test_of_a_megabyte_the_question_before_or_behind_it_is_looked_for() -> None:
+    text = f"what was said yesterday about invoice INV-2041?\n{MEGABYTE}\nand about INV-3050, on 5 May 2024?"
+    query = read_query("ana", text, NOON, UTC)
+    assert query.text == text
+    assert {"inv-2041", "inv-3050"} <= set(query.keys)
+    assert {window.after.date().isoformat() for window in query.windows} == {"2026-03-01", "2024-05-05"}
+    assert len(query.terms) < LONGEST_ASKED
+
+
+async def test_a_megabyte_is_kept_whole_and_found_by_its_own_words() -> None:
+    async with Measuring() as embedder, memory_app(embedder=embedder) as app:
+        await say(app, MEGABYTE)
+        assert max(embedder.lengths) <= LONGEST_ASKED + 1
+        recall = await app.memory.search("admin", "w060001 w060002", app.backends.clock.now(), 5)
+        assert recall.results[0].episode.text == MEGABYTE
