@@ -21,8 +21,10 @@ from goat.settings.section_mcp import McpServer
 from goat.tools.redact import Redactor
 
 HERE = Path(__file__).parent / "mcp"
-SECONDS = 90.0
+SECONDS = 240.0
 SECRET = "token-of-the-test"
+
+pytestmark = pytest.mark.timeout(300)
 
 
 def sdk(behaviour: str, **env: str) -> McpServer:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from math import log
 
 import numpy as np
+import pytest
 
 from goat.ports.stores import LexicalIndex
 from goat.records.search import EVERYWHERE, Neighbourhood, Where
@@ -211,6 +212,21 @@ async def test_absent_terms_do_not_lower_a_score(index: LexicalIndex) -> None:
     with_name = await index.features("ana", ["tea", "zanzibar"], everything)
     np.testing.assert_array_equal(plain.passage, with_name.passage)
     np.testing.assert_array_equal(plain.session, with_name.session)
+
+
+async def test_a_term_that_only_questions_tell_or_nothing_in_the_filter_is_no_measure(index: LexicalIndex) -> None:
+    """What was only asked for was never told; the newest message says its own words to nobody."""
+    await add(index, document(0, "tea"), *[document(n, "spoon", chat="work") for n in range(1, 9)])
+    plain = await index.features("ana", ["tea"], await near(index, [0], reach=0))
+    await add(index, document(9, "tea zanzibar", chat="asked", question=True), document(10, "quokka", chat="new"))
+    candidate = await near(index, [0], reach=0)
+    asked = await index.features("ana", ["tea", "zanzibar", "quokka"], candidate, Where(up_to=110))
+    everywhere = await index.features("ana", ["tea", "zanzibar", "quokka"], candidate)
+    assert asked.passage[0] == pytest.approx(plain.passage[0], rel=0.3)
+    assert asked.session[0] == pytest.approx(plain.session[0], rel=0.3)
+    assert everywhere.passage[0] < asked.passage[0] * 0.6
+    alone = await index.features("ana", ["zanzibar"], await near(index, [9], reach=0))
+    assert 0 < alone.passage[0] <= 1
 
 
 async def test_held_is_the_share_of_the_query_that_a_passage_has_itself_by_weight(index: LexicalIndex) -> None:

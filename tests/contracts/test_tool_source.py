@@ -18,7 +18,9 @@ from goat.settings.section_mcp import McpServer
 from goat.testing.tool_source import MemoryToolSource, offered
 
 SERVER = str(Path(__file__).parent.parent / "adapters" / "mcp" / "server.py")
-SECONDS = 90.0
+SECONDS = 240.0
+
+pytestmark = pytest.mark.timeout(300)
 
 
 class Grows(MemoryToolSource):

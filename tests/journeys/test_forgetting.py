@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -10,12 +11,16 @@ import sqlite3
 import string
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from goat.app import open_app
 from goat.cli.main import run
+from goat.settings import Settings
+from goat.testing.app import say
 
 POINTS = ("forgotten_in_journal", "forgotten_in_working_store", "forgotten_in_indexes", "forgotten_scrubbed")
 
@@ -49,59 +54,74 @@ def copy_before_an_upgrade(home: Path) -> None:
         source.backup(target)
 
 
+async def lived(home: Path, word: str) -> None:
+    async with open_app(Settings(), home, lambda _notice: None) as app:
+        for text in (f"my word is {word} and nobody else knows it", "the harbour is small", "what is my word?"):
+            await say(app, text)
+        await app.facts.promote("admin", "word", word)
+        await app.facts.promote("admin", "word", "another")
+
+
 def told(home: Path, word: str) -> None:
-    """A home in which a word was told, asked for, quoted, kept as a fact and as an identity, and stands in the log."""
-    chat = f"my word is {word} and nobody else knows it\nthe harbour is small\nwhat is my word?\n"
-    assert goat(home, "chat", text=chat).returncode == 0
-    assert goat(home, "memory", "set", "word", word).returncode == 0
-    assert goat(home, "memory", "set", "word", "another").returncode == 0
+    """A home in which a word was told, asked for, quoted, kept as a fact, and stands in the log."""
+    asyncio.run(lived(home, word))
     copy_before_an_upgrade(home)
     goat(home, "chat", text=f"did I tell you that {word} is my word?\n", failpoint="followers_written")
 
 
-def test_memory_22_a_forgotten_word_stood_in_three_files_and_stands_in_none(tmp_path: Path) -> None:
+@pytest.fixture
+def shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command prints on standard output, run in this process."""
+
+    def out(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run([*arguments, "--home", str(tmp_path)]) == 0
+        return capsys.readouterr().out
+
+    return out
+
+
+def test_memory_22_a_forgotten_word_stood_in_three_files_and_stands_in_none(
+    tmp_path: Path, shown: Callable[..., str]
+) -> None:
     word = canary(1)
     told(tmp_path, word)
     before = files_with(tmp_path, word)
     assert {"journal.db", "journal.db-wal", "backups/journal-0001-20260101T000000Z.db"} <= before
-    found = json.loads(goat(tmp_path, "search", word, "--json").stdout)["results"]
-    assert len(found) >= 2
+    assert len(json.loads(shown("search", word, "--json"))["results"]) >= 2
 
-    done = goat(tmp_path, "memory", "forget", word, "--yes")
-    assert done.returncode == 0, done.stderr
+    assert "No file of the data folder" in shown("memory", "forget", word, "--yes")
     assert files_with(tmp_path, word) == set()
-    assert word.encode() not in goat(tmp_path, "search", word, "--json").stdout.replace(
-        b'"query": "%b"' % word.encode(), b""
-    )
-    assert word.encode() not in goat(tmp_path, "memory", "facts", "--json").stdout
-    assert word.encode() not in goat(tmp_path, "ask", "what is my word?").stdout
-    assert b"the harbour is small" in goat(tmp_path, "search", "harbour").stdout
+    assert word not in shown("search", word, "--json").replace(f'"query": "{word}"', "")
+    assert word not in shown("memory", "facts", "--json")
+    assert word not in shown("ask", "what is my word?")
+    assert "the harbour is small" in shown("search", "harbour")
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_memory_22_a_kill_while_it_is_forgotten_brings_nothing_back(point: str, tmp_path: Path) -> None:
+def test_memory_22_a_kill_while_it_is_forgotten_brings_nothing_back(
+    point: str, tmp_path: Path, shown: Callable[..., str]
+) -> None:
     word = canary(POINTS.index(point) + 10)
     told(tmp_path, word)
     killed = goat(tmp_path, "memory", "forget", word, "--yes", failpoint=point)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    again = goat(tmp_path, "memory", "recent", "--json")
-    assert again.returncode == 0, again.stderr
+    texts = [message["text"] for message in json.loads(shown("memory", "recent", "--json"))["messages"]]
     assert files_with(tmp_path, word) == set()
-    texts = [message["text"] for message in json.loads(again.stdout)["messages"]]
     assert "the harbour is small" in texts
     assert not any(word in text for text in texts)
 
 
-def test_a_kill_before_anything_was_forgotten_leaves_all_of_it(tmp_path: Path) -> None:
+def test_a_kill_before_anything_was_forgotten_leaves_all_of_it(tmp_path: Path, shown: Callable[..., str]) -> None:
     word = canary(3)
-    told(tmp_path, word)
+    asyncio.run(lived(tmp_path, word))
     refused = goat(tmp_path, "memory", "forget", word, text="n\n")
     assert refused.returncode != 0
     assert b"Nothing was forgotten." in refused.stderr
     unasked = goat(tmp_path, "memory", "forget", word)
     assert unasked.returncode != 0
     assert b"--yes" in unasked.stderr
-    assert word.encode() in goat(tmp_path, "search", word).stdout
+    assert word in shown("search", word)
 
 
 def test_what_a_restore_put_aside_is_named_when_something_is_forgotten(

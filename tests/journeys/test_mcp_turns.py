@@ -24,6 +24,8 @@ MODEL_KEY = "model-k3y/with+odd=signs-0815"
 TELEGRAM = "4712345678:AAH-0123456789abcdefghijklmnopqrstu"
 SECRETS = (TOKEN, MODEL_KEY, TELEGRAM)
 
+pytestmark = pytest.mark.timeout(300)
+
 
 def forms(secret: str) -> Iterator[str]:
     """The ways in which a secret may stand in a text."""
@@ -46,7 +48,7 @@ def home(server: LlmServer, tmp_path: Path) -> Path:
         f'[model]\nprovider = "other"\nname = "test-model"\nbase_url = "{server.base_url}"\n'
         f"[mcp.odd]\ncommand = {json.dumps(sys.executable)}\n"
         f'args = [{json.dumps(str(SERVER))}, " things", {json.dumps(str(tmp_path / "starts"))}]\n'
-        'env = { TOKEN = "$ODD_TOKEN" }\npermission = "allow"\nstart_seconds = 90\n'
+        'env = { TOKEN = "$ODD_TOKEN" }\npermission = "allow"\nstart_seconds = 240\n'
     )
     (tmp_path / ".env").write_text(f"ODD_TOKEN={TOKEN}\nMODEL_API_KEY={MODEL_KEY}\nTELEGRAM_BOT_TOKEN={TELEGRAM}\n")
     return tmp_path
@@ -84,7 +86,10 @@ def test_a_server_s_tools_act_in_a_turn_and_no_secret_stands_anywhere(
 
     assert goat(home, "ask", "Really?") == exits.OK
     assert goat(home, "plugins", "--json") == exits.OK
-    assert goat(home, "status") == exits.OK
+    started = (home / "starts").read_text()
+    for command in ("status", "check", "reindex"):
+        assert goat(home, command) == exits.OK
+    assert (home / "starts").read_text() == started, "only what acts starts the servers"
     told = "".join(capsys.readouterr())
     sent = "".join(prompt.body.decode() for prompt in server.prompts)
     kept = {

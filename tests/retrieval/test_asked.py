@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from goat.adapters.embedder_hashing import HashingEmbedder
-from goat.retrieval.query import LONGEST_ASKED, asked, read_query
+from goat.retrieval.query import LONGEST_ASKED, read_query, sought
 from goat.testing.app import memory_app, say
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -26,15 +26,15 @@ class Measuring(HashingEmbedder):
 
 def test_a_question_of_usual_length_is_looked_for_whole() -> None:
     text = "what did we say about the boat? " * (LONGEST_ASKED // 32)
-    assert asked(text) == text
+    assert sought(text) == text
 
 
 def test_of_a_megabyte_the_question_before_or_behind_it_is_looked_for() -> None:
-    text = f"what was said yesterday about invoice INV-2041?\n{MEGABYTE}\nand about INV-3050, on 5 May 2024?"
+    text = f"what was said yesterday about invoice INV-2041?\n{MEGABYTE}\nand about INV-3050?"
     query = read_query("ana", text, NOON, UTC)
     assert query.text == text
     assert {"inv-2041", "inv-3050"} <= set(query.keys)
-    assert {window.after.date().isoformat() for window in query.windows} == {"2026-03-01", "2024-05-05"}
+    assert {window.after.date().isoformat() for window in query.windows} == {"2026-03-01"}
     assert len(query.terms) < LONGEST_ASKED
 
 
@@ -44,3 +44,5 @@ async def test_a_megabyte_is_kept_whole_and_found_by_its_own_words() -> None:
         assert max(embedder.lengths) <= LONGEST_ASKED + 1
         recall = await app.memory.search("admin", "w060001 w060002", app.backends.clock.now(), 5)
         assert recall.results[0].episode.text == MEGABYTE
+        thread = await app.memory.thread("admin", "test")
+        assert all(len(text) <= LONGEST_ASKED + 1 for text in thread.value.recent_queries)

@@ -82,7 +82,10 @@ def test_the_parts_of_a_score_add_up_to_it() -> None:
     assert scores.total[0] > scores.total[1]
 
 
-@given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=12), st.floats(-(2.0**100), 2.0**100, width=32))
+@given(
+    st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=12),
+    st.floats(-(2.0**100), 2.0**100, width=32),
+)
 def test_f_b42_no_score_however_extreme_overflows_into_a_relevance(values: list[float], unrelated: float) -> None:
     total = np.array(values, dtype=np.float32)
     found = replace(evidence(np.zeros_like(total), total), unrelated=unrelated)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MOST_TOOLS = 1000
 """How many tools of one server are read at all."""
 
+CHANGES_SECONDS = 0.2
+"""Changes of the list within so long are one change."""
+
 LONGEST_PAUSE = 300.0
 STEADY_SECONDS = 60.0
 """A connection that lasted so long counts as sound: the next pause is a short one again."""
@@ -190,6 +193,7 @@ class McpToolSource:
         """Read the list of tools anew whenever it has changed."""
         while True:
             await self._changed.wait()
+            await asyncio.sleep(CHANGES_SECONDS)
             self._changed.clear()
             await self._read_list(client)
 

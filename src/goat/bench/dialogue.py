@@ -33,7 +33,7 @@ from goat.testing.models import ScriptedModel
 from goat.testing.observer import KeepingObserver
 
 MODES = ("auto", "never", "always")
-LIMIT = 4
+LIMIT = 12
 """Groups of messages of each LoCoMo conversation that are played without `--limit`."""
 
 GOALS = {"warm": 85.0, "drift": 85.0, "cold": 80.0}
@@ -212,16 +212,26 @@ def figures(played: Sequence[Played]) -> list[Figure]:
 def _group(name: str, played: Sequence[Played], goal: float | None) -> list[Figure]:
     if not played:
         return []
-    added = [one.added_ms for one in played]
-    warm = goal is not None and "warm" in name
     return [
         *_evidence(name, played, goal),
         Figure(f"{name}, evidence recalled (L3)", _percent(one.in_recalled for one in played), "%"),
         Figure(f"{name}, evidence in the talk (L2)", _percent(one.in_history for one in played), "%"),
         Figure(f"{name}, prompt, mean", sum(one.record.prompt_tokens for one in played) / len(played), "tokens"),
-        Figure(f"{name}, beside the embedding, p50", percentile(added, 50), "ms"),
-        Figure(f"{name}, beside the embedding, p95", percentile(added, 95), "ms", WARM_GOAL_MS if warm else None),
+        *_latency(name, played, goal),
     ]
+
+
+def _latency(name: str, played: Sequence[Played], goal: float | None) -> list[Figure]:
+    """What the turns took, those apart that searched: a warm turn does where a time is named or what is held is old."""
+    shown = []
+    for how, searched in (("held", False), ("searched", True)):
+        added = [one.added_ms for one in played if (one.record.served_by == "reflex") is searched]
+        if added:
+            least = WARM_GOAL_MS if goal is not None and "warm" in name and not searched else None
+            what = f"{name}, {how} ({len(added)} turns), beside the embedding"
+            shown.append(Figure(f"{what}, p50", percentile(added, 50), "ms"))
+            shown.append(Figure(f"{what}, p95", percentile(added, 95), "ms", least))
+    return shown
 
 
 def _evidence(name: str, played: Sequence[Played], goal: float | None) -> list[Figure]:

@@ -93,9 +93,7 @@ def _dialogue(sample: Sample, limit: int) -> Dialogue:
     asked: list[Asked] = []
     for question in chosen:
         asked += _group(question, answerable, sample, texts)
-    asked += [
-        Asked("return", question.text, _evidence(question, texts), RETURN_DAYS) for question in chosen[::2]
-    ]
+    asked += [Asked("return", question.text, _evidence(question, texts), RETURN_DAYS) for question in chosen[::2]]
     return Dialogue(sample.id, said, tuple(asked))
 
 

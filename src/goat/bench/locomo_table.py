@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -75,6 +75,7 @@ def show(console: Console, outcome: Outcome, name: str) -> None:
         console.print(_table(section, name))
     report.show(console, f"{name}: prompt and abstention", single_figures(outcome.asked))
     console.print(_times_taken(outcome, name))
+    console.print(f"{outcome.embedder}; {report.machine()}", highlight=False)
 
 
 def sections(asked: Sequence[Asked]) -> list[Section]:
@@ -82,13 +83,19 @@ def sections(asked: Sequence[Asked]) -> list[Section]:
     answerable = [one for one in asked if one.question.category != "5"]
     categories = [*_by_category(asked), *_both(answerable, SYSTEMS, f"categories 1 to 4 (n = {len(answerable)})")]
     found = [
-        Section("evidence turns found", len(asked), [*_ranked(asked, SYSTEMS), *_sessions(asked)]),
+        Section(
+            "evidence found", len(asked), [_with_goal(row) for row in (*_ranked(asked, SYSTEMS), *_sessions(asked))]
+        ),
         Section("by category, turns", len(asked), categories),
     ]
     if named := timed(asked):
         rows = list(_ranked(named, ("goat", WITHOUT_TIMES)))
         found.append(Section("questions that name a month, a day or less", len(named), rows))
     return found
+
+
+def _with_goal(row: Row) -> Row:
+    return replace(row, goal=GOALS.get(row.name))
 
 
 def _ranked(asked: Sequence[Asked], systems: Sequence[str]) -> Iterator[Row]:
@@ -128,7 +135,7 @@ def _row(name: str, measure: Measure, lists: Mapping[str, Lists], k: int) -> Row
         system: interval([100 * measure(ranked, gold, k) for ranked, gold in of_system])
         for system, of_system in lists.items()
     }
-    return Row(name, found, GOALS.get(name))
+    return Row(name, found)
 
 
 def single_figures(asked: Sequence[Asked]) -> list[Figure]:
@@ -183,7 +190,7 @@ def _goal(row: Row) -> str:
 
 def _times_taken(outcome: Outcome, name: str) -> Table:
     found: dict[str, Any] = document(outcome, name, samples_of(outcome))
-    table = Table(show_header=False, box=None, caption=report.machine(), caption_justify="left")
+    table = Table(show_header=False, box=None)
     for part, taken in found["latency_ms"].items():
         table.add_row(f"{part}, p50 / p95", f"{taken['p50']:.1f} / {taken['p95']:.1f} ms")
     if found["ingest_per_s"] is not None:

@@ -328,7 +328,9 @@ def _messages(view: View, episodes: list[Episode]) -> Table:
 def _described(view: View, episode: Episode, use: Use | None) -> dict[str, str]:
     meta = {str(name): str(value) for name, value in episode.meta.items()}
     named = "; ".join(f"{entity.text} ({entity.kind})" for entity in entities_in(meta))
-    recalled = f"{use.count} times, last {view.stamp(use.last)}" if use else ""
+    recalled = ""
+    if use:
+        recalled = f"{'once' if use.count == 1 else f'{use.count:,} times'}, last {view.stamp(use.last)}"
     return {
         "number": str(episode.id),
         "at": view.stamp(episode.at),

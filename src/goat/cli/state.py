@@ -99,7 +99,7 @@ def reindex(home: HomeOption = None, config: ConfigOption = None) -> None:
 
 async def _reindex(loaded: Loaded) -> None:
     out, err = consoles()
-    async with open_app(loaded.settings, loaded.home, notices_to(err)) as app:
+    async with open_app(loaded.settings, loaded.home, notices_to(err), act=False) as app:
         begun_before = not await app.backends.working.claim(REINDEX_KEY, REINDEX_SECONDS)
         if begun_before:
             err.print("Going on where the last reindex was interrupted.", style="dim")

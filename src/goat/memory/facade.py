@@ -31,7 +31,7 @@ from goat.retrieval.blend import DAY, blended
 from goat.retrieval.clean import clean
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import SEARCH, Recipe, Retriever
-from goat.retrieval.query import Query, asked, read_query
+from goat.retrieval.query import Query, read_query, sought
 from goat.settings.sections import PrefetchSettings
 
 FULL_ARCHIVE = "l2_full_archive"
@@ -194,7 +194,7 @@ class MemoryLayers:
 
     async def embed(self, text: str) -> Layer[Floats | None]:
         """The vector of a message, None when it cannot be had."""
-        return await layer("embedder", self._embedder.embed_query(asked(text)), None)
+        return await layer("embedder", self._embedder.embed_query(sought(text)), None)
 
     async def noted(self, text: str, at: datetime) -> Noted:
         """What is to be noted about a message that is about to be written."""

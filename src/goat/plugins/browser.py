@@ -27,6 +27,8 @@ PAGE_SECONDS = 30.0
 QUIET_SECONDS = 5.0
 """How long a loaded page may go on fetching before it is read as it is."""
 
+CLOSE_SECONDS = 10.0
+
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SWITCHES = (
     "--disable-background-networking",
@@ -110,8 +112,9 @@ async def _page(chromium: str, proxy: GuardProxy) -> AsyncIterator[Page]:
                 context = await browser.new_context(accept_downloads=False, service_workers="block")
                 yield await context.new_page()
             finally:
-                with suppress(Error):
-                    await browser.close()
+                with suppress(Error, TimeoutError):  # one that does not close is killed with its driver
+                    async with asyncio.timeout(CLOSE_SECONDS):
+                        await browser.close()
 
 
 async def _unless_exhausted(work: Coroutine[Any, Any, str], proxy: GuardProxy) -> str:

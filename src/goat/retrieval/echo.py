@@ -15,8 +15,10 @@ HELD_BY_AN_ECHO = 0.8
 
 
 def echoes(near: Neighbourhood, held: Floats, same_text: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which candidates are the query itself, said before, or a short question that holds nearly all its words."""
-    return same_text | (near.question & (held >= HELD_BY_AN_ECHO))
+    """Which candidates are the query itself, said before, or a short question of its person that holds nearly all of
+    its words. What others asked is none: in their talk the answer stands behind the question."""
+    own = np.array([not speaker for speaker in near.speakers], dtype=np.bool_)
+    return np.asarray(same_text | (near.question & near.human & own & (held >= HELD_BY_AN_ECHO)), dtype=np.bool_)
 
 
 def beside(echo: NDArray[np.bool_], near: Neighbourhood) -> NDArray[np.bool_]:

@@ -8,8 +8,9 @@
 where t is the trust in words, and `named` how much of what the query names the passage itself names: of a name that
 nearly every passage has next to nothing, of a rare one all.
 
-Lexical scores are divided by their own maximum and cosines are raw, so a score does not depend on the list that it
-stands in and compares between queries of one embedding model.
+Lexical scores are divided by their own maximum, and cosines are those of the query less what all of the archive has in
+common (`Weights.direction`). So a score does not depend on the list that it stands in and compares between queries of
+one embedding model.
 """
 
 from __future__ import annotations

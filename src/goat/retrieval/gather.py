@@ -56,10 +56,6 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         ords = await lexical.newest(query.owner, LIST_LENGTH, query.where)
         return Hits(ords, np.ones(len(ords), dtype=np.float32))
 
-    async def prediction(query: Query) -> Hits:
-        ords = await lexical.passages_of(query.owner, query.held, query.where)
-        return Hits(ords, np.ones(len(ords), dtype=np.float32))
-
     async def telling(query: Query) -> Hits:
         return await lexical.search(query.owner, asked_days(query.windows), LIST_LENGTH, query.where)
 
@@ -78,12 +74,22 @@ def candidate_groups(lexical: LexicalIndex, vectors: VectorIndex) -> dict[str, G
         "words_in_topic": in_topic(words),
         "meaning_in_topic": in_topic(meaning),
         "keys": keys,
-        "prediction": prediction,
+        "prediction": prediction(lexical),
         "words_in_window": in_windows(words, pinned),
         "meaning_in_window": in_windows(meaning, pinned),
         "said_in_window": in_windows(said, narrow),
         TELLING: telling,
     }
+
+
+def prediction(lexical: LexicalIndex) -> Group:
+    """The group of what the thread holds."""
+
+    async def search(query: Query) -> Hits:
+        ords = await lexical.passages_of(query.owner, query.held, query.where)
+        return Hits(ords, np.ones(len(ords), dtype=np.float32))
+
+    return search
 
 
 def in_windows(group: Group, chosen: Windows) -> Group:

@@ -175,9 +175,8 @@ class Retriever:
             self._lexical.features(query.owner, query.terms, near, query.where),
             context.no_lexical_features(near),
         )
-        direction = query.vector if recipe.merge == "published" else await self._direction(query, progress)
-        around = await self._cosines(query, direction, near, progress)
-        unrelated = self._weights.unrelated(direction)
+        unknown = np.full(near.around.shape, np.nan, dtype=np.float32), self._weights.unrelated(query.vector)
+        around, unrelated = await progress.spare("cosines", self._compared(query, recipe, near.around), unknown)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
@@ -213,30 +212,22 @@ class Retriever:
         counts = [uses[number].count if number in uses else 0 for number in ids.tolist()]
         return np.array(counts, dtype=np.float32)[places]
 
-    async def _direction(self, query: Query, progress: _Progress) -> Floats | None:
-        """What of the query's vector tells its passages apart."""
-        if query.vector is None:
-            return None
-        centre = await progress.spare("cosines", self._vectors.centre(query.owner), None)
-        return self._weights.direction(query.vector, centre)
+    async def _compared(self, query: Query, recipe: Recipe, around: Ords) -> tuple[Floats, float]:
+        """How near each passage of `around` is in meaning, in its shape, and how near what is unrelated would be.
 
-    async def _cosines(
-        self, query: Query, direction: Floats | None, near: Neighbourhood, progress: _Progress
-    ) -> Floats:
-        """The products of `direction` with the passages' unit vectors, cosines where it has length 1.
-
-        In the shape of `near.around`, NaN where there is no passage or no vector.
+        NaN where there is no passage or no vector. The published formula wants the cosine itself, every other one that
+        of the query less what all passages have in common.
         """
-        unknown = np.full(near.around.shape, np.nan, dtype=np.float32)
+        unknown = np.full(around.shape, np.nan, dtype=np.float32)
+        direction = query.vector
         if direction is None:
-            return unknown
-        distinct, places = np.unique(near.around, return_inverse=True)
-        work = self._vectors.score(query.owner, direction, distinct)
-        scored = await progress.spare("cosines", work, None)
-        if scored is None:
-            return unknown
+            return unknown, self._weights.unrelated(None)
+        if recipe.merge == "fused":
+            direction = self._weights.direction(direction, await self._vectors.centre(query.owner))
+        distinct, places = np.unique(around, return_inverse=True)
+        scored = await self._vectors.score(query.owner, direction, distinct)
         products = scored * np.float32(np.linalg.norm(direction))
-        return products[places].reshape(near.around.shape)
+        return products[places].reshape(around.shape), self._weights.unrelated(direction)
 
     async def _fetch(
         self,

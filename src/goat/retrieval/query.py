@@ -55,7 +55,7 @@ def read_query(
     entities: Sequence[Entity] = (),
 ) -> Query:
     """A text made ready for the pipeline; `at` is when it was written and `zone` where, `entities` what it names."""
-    question = asked(text)
+    question = sought(text)
     return Query(
         owner=owner,
         text=text,
@@ -68,7 +68,7 @@ def read_query(
     )
 
 
-def asked(text: str) -> str:
+def sought(text: str) -> str:
     """What of a message is looked for."""
     if len(text) <= LONGEST_ASKED:
         return text

@@ -22,7 +22,7 @@ from goat.records.models import ModelRequest, Reply
 from goat.records.search import Floats, Lost, Recalled, Where
 from goat.records.tools import ToolProgress
 from goat.records.turns import TurnRecord, TurnResult
-from goat.retrieval.query import Query
+from goat.retrieval.query import Query, sought
 from goat.settings import Settings
 from goat.tools.limits import LoopOutcome
 from goat.tools.loop import ToolLoop
@@ -147,7 +147,7 @@ class Orchestrator:
         question = received.episode
         owner, chat = question.owner, question.chat
         thread, vector = await watch.stage("activate", self._activate(question))
-        verdict = classify(thread, question.text, self._bands.place(vector), self._bands, lambda: uuid4().hex)
+        verdict = classify(thread, sought(question.text), self._bands.place(vector), self._bands, lambda: uuid4().hex)
         reach("classified")
         query = self._query(question, vector, verdict, thread)
         layers, served = await asyncio.gather(
@@ -268,7 +268,7 @@ class Orchestrator:
             return advance(
                 thread,
                 verdict,
-                question.text,
+                sought(question.text),
                 self._bands.place(vector),
                 self._clock.now(),
                 one.lexical_window,

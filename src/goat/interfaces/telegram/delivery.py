@@ -72,12 +72,11 @@ class Delivery:
         """
         envelope = Envelope.opened(reply.extra)
         try:
-            chunks = (
-                await asyncio.to_thread(envelope.chunks, reply.text) if envelope.file else envelope.chunks(reply.text)
-            )
+            chunks = await _chunks(envelope, reply.text)
         except OSError as missing:
             return Ending(Outcome.UNDELIVERED, f"its file cannot be read: {missing.strerror}")
-        job = _Job(reply, Address.parse(reply.chat), envelope.reply_to, {part.number: part for part in reply.parts})
+        reply_to = None if reply.parts else envelope.reply_to
+        job = _Job(reply, Address.parse(reply.chat), reply_to, {part.number: part for part in reply.parts})
         await self._take_preview(job, envelope, chunks[0])
         try:
             for number, chunk in enumerate(chunks[:-1]):

@@ -100,3 +100,19 @@ async def test_telegram_d8_a_failure_of_telegram_is_none_of_the_model(api: FakeB
     assert len(first.prompts) == 1
     assert second.prompts == []
     assert "model" not in notices.lower()
+
+
+async def test_telegram_b27_what_did_not_arrive_stands_in_the_status(api: FakeBotApi, bots: Any) -> None:
+    ana, ben = api.person("Ana"), api.person("Ben")
+    async with bots(api, guests=(str(ben.id),)) as bot:
+        api.fails("sendMessage", Fault.error(400, "Bad Request: SOMETHING_NEW"), chat=ben.chat)
+        ana.says("hello")
+        ben.says("hello")
+        [_, told] = await api.answers(ana, count=2, timeout=30)
+        await bot.idle()
+        ana.says("/status")
+        [_, _, status] = await api.answers(ana, count=3, timeout=30)
+        await bot.idle()
+    assert told.startswith(f"A reply to telegram:{ben.id} could not be delivered: SOMETHING_NEW.")
+    assert api.screen(ben).answers == []
+    assert "replies of the last day that did not arrive, or perhaps not: 1." in status

@@ -73,6 +73,10 @@ class Receiver:
         """How many polls began."""
         return self.client.began
 
+    async def reached(self, polls: int) -> None:
+        """Wait until the server has read so many polls."""
+        await self.until(lambda: len(self.api.calls_of("getUpdates")) == polls and self.api.calls[-1].params)
+
     async def move_to_next_poll(self, most: float) -> float:
         """Wait until a poll has failed and let the pause after it pass; the seconds that it took, at most `most`."""
         before = self.polls
@@ -181,7 +185,7 @@ async def test_telegram_a6_a_poll_that_hangs_is_noticed_and_the_connection_made_
     ana = api.person()
     api.fails("getUpdates", Fault.hang())
     async with receiving(api) as one:
-        await one.until(lambda: one.polls == 1)
+        await one.reached(1)
         ana.says("hello")
         one.clock.move(119)
         await asyncio.sleep(0.05)
@@ -195,7 +199,7 @@ async def test_telegram_a6_a_poll_that_hangs_again_is_noticed_again(api: FakeBot
     api.fails("getUpdates", Fault.hang(), calls=3)
     async with receiving(api) as one:
         for polls in (1, 2, 3):
-            await one.until(lambda polls=polls: one.polls == polls and one.clock.waits)
+            await one.reached(polls)
             one.clock.move(121)
         api.person().says("hello")
         await one.until(lambda: one.numbers() == [1001])

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from goat.adapters.outbox_memory import MemoryOutbox
+from goat.errors import BackendUnavailable
 from goat.interfaces.telegram.address import CHANNEL, Address
 from goat.interfaces.telegram.envelope import Envelope
 from goat.records.deliveries import Outcome, Part, PartState, Preview
+from goat.records.episodes import NewOutgoing
 from goat.testing.bot_api import Fault, Person
 
 THREE = "\n\n".join(letter * 3000 for letter in "abc")
@@ -282,3 +285,40 @@ async def test_a_revoked_token_keeps_every_reply_until_there_is_a_good_one(desk:
         desk.clock.move(60)
         await desk.delivered(egress)
     assert desk.api.screen(ana).answers == ["hello"]
+
+
+async def test_a_reply_that_goat_itself_cannot_handle_holds_up_no_other(desk: Any, ana: Person) -> None:
+    name = Address(ana.id).name
+    await desk.outbox.put(NewOutgoing(str(ana.id), name, CHANNEL, "broken", {"reply_to": "no number"}))
+    await desk.commit(Address(ana.id), "fine")
+    async with desk.egress() as egress:
+        for seconds in (0.75, 1.5):
+            await desk.asleep(seconds)
+            assert desk.api.screen(ana).answers == []
+            desk.clock.move(60)
+        await desk.delivered(egress)
+    assert desk.api.screen(ana).answers == ["fine"]
+    assert await desk.outcomes() == [(Outcome.UNDELIVERED, "ValueError in GOAT itself")]
+    assert len([notice for notice in desk.notices if "failed: ValueError" in notice.text]) == 3
+
+
+async def test_while_the_outbox_is_away_nothing_is_sent_and_nothing_is_lost(desk: Any, ana: Person) -> None:
+    class Away(MemoryOutbox):
+        away = 2
+
+        async def mark(self, id: int, part: Part | None, number: int = 0) -> None:
+            if self.away:
+                self.away -= 1
+                raise BackendUnavailable("Outbox", "SQLite", "the disk is full")
+            await super().mark(id, part, number)
+
+    desk.outbox = Away(desk.archive.replies, desk.clock)
+    async with desk.egress() as egress:
+        await desk.answer(egress, ana, "hello")
+        for seconds in (0.75, 1.5):
+            await desk.asleep(seconds)
+            assert desk.api.calls_of("sendMessage") == []
+            desk.clock.move(60)
+        await desk.delivered(egress)
+    assert desk.api.screen(ana).answers == ["hello"]
+    assert [notice.text for notice in desk.notices] == ["Outbox (SQLite) cannot be used: the disk is full"]

@@ -1,0 +1,91 @@
+"""A question that was asked before must not hide what answers it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from goat.app import App
+from goat.records.episodes import NewEpisode, Role
+from goat.records.search import Recall
+from goat.retrieval.passages import split_passages
+from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
+from goat.settings import Settings
+from goat.testing.app import memory_app, say
+
+LEAST = Settings().recall.min_relevance
+QUESTION = "Which plumber mends the boiler on Sundays?"
+ANSWER = "Popescu the plumber works at the weekend, boilers too."
+
+
+async def archive(app: App, texts: list[str], chat: str, speaker: str = "") -> None:
+    now = app.backends.clock.now()
+    await app.memory.archive.append(
+        [
+            NewEpisode("admin", chat, Role.USER, text, now, f"{chat} {n}", speaker, passages=split_passages(text))
+            for n, text in enumerate(texts)
+        ]
+    )
+    await app.memory.archive.embed()
+
+
+async def found(app: App, text: str, recipe: Recipe = REFLEX, least: float = LEAST) -> Recall:
+    vector = (await app.memory.embed(text)).value
+    return await app.memory.recall(app.memory.query("admin", text, app.backends.clock.now(), vector), recipe, least)
+
+
+def relevance(recall: Recall) -> dict[str, float]:
+    return {result.episode.text: result.relevance for result in recall.results}
+
+
+async def test_what_answers_a_question_is_as_relevant_when_it_was_asked_before() -> None:
+    async with memory_app() as app:
+        await archive(app, [ANSWER, "The cat sleeps on the stove."], "notes")
+        first = relevance(await found(app, QUESTION))
+        await archive(app, [QUESTION, "Noted.", f"Once more, please: {QUESTION}", "Noted."], "asked")
+        again = relevance(await found(app, QUESTION))
+    assert first[ANSWER] >= LEAST
+    assert again[ANSWER] >= first[ANSWER] - 0.05
+
+
+async def test_of_the_same_question_asked_often_one_is_shown_and_a_search_lists_them_all() -> None:
+    async with memory_app() as app:
+        await archive(app, [ANSWER], "notes")
+        await archive(app, [QUESTION] * 6, "asked")
+        shown = [result.episode.text for result in (await found(app, QUESTION)).results]
+        listed = [result.episode.text for result in (await found(app, QUESTION, SEARCH, 0.0)).results]
+    assert sorted(shown) == sorted([ANSWER, QUESTION])
+    assert listed.count(QUESTION) == 6
+
+
+async def test_a_question_that_another_asked_is_no_echo_for_its_answer_stands_behind_it() -> None:
+    async with memory_app() as app:
+        await archive(app, [QUESTION, "Popescu does."], "talk", speaker="Dan")
+        results = (await found(app, QUESTION + " Say it", least=0.0)).results
+    assert [result.episode.text for result in results] == [QUESTION, "Popescu does."]
+
+
+async def test_asking_again_after_other_topics_is_served_the_answer_again() -> None:
+    async with memory_app() as app:
+        await archive(app, [ANSWER], "notes")
+        recalled = []
+        for text in (QUESTION, "zebras sleep in the savannah", QUESTION, "my bicycle is blue", QUESTION):
+            result = await say(app, text)
+            recalled.append([one.episode.text for one in result.recalled])
+    assert all(ANSWER in recalled[turn] for turn in (0, 2, 4))
+
+
+async def test_the_words_of_the_message_itself_do_not_make_the_archive_seem_to_know_them() -> None:
+    """The message is indexed before its own search runs: what it alone says is not told."""
+    text = "remind me of the boiler and quokka wallaby numbat potoroo"
+    async with memory_app() as app:
+        await archive(app, ["The boiler needs water every week."], "notes")
+        vector = (await app.memory.embed(text)).value
+        query = app.memory.query("admin", text, app.backends.clock.now(), vector)
+        before = (await app.memory.recall(query, REFLEX)).results[0]
+        result = await say(app, text)
+        bounded = replace(query, where=replace(query.where, up_to=result.question.id))
+        after = (await app.memory.recall(bounded, REFLEX)).results[0]
+    assert before.episode.text == after.episode.text == "The boiler needs water every week."
+    assert after.parts["passage"] == pytest.approx(before.parts["passage"], rel=0.2)
