@@ -151,7 +151,7 @@ def assemble(settings: Settings, backends: Backends, workspaces: Path = Path("wo
     bands = bands_for(backends.embedder.name, settings.activation)
     if row_name(backends.embedder.name) is None:
         observer.notice(Notice("embedding model", UNMEASURED.format(backends.embedder.name)))
-    enriching = Enriching(memory, bands, backends.clock, least)
+    enriching = Enriching(memory, bands, backends.clock, least, settings.prefetch.max_results)
     act = acting(settings, backends.model, backends.steps, backends.approvals, backends.clock, workspaces)
     act.outfit.wrap(ToolCache(archive.version, backends.clock).over)
     orchestrator = Orchestrator(

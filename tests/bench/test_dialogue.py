@@ -165,6 +165,16 @@ def test_a_missed_goal_is_a_missed_figure() -> None:
     assert (figure.value, figure.met) == (75.0, False)
 
 
+def test_the_time_of_warm_turns_that_searched_is_shown_apart_and_has_no_goal() -> None:
+    held, searched = played(state="warm"), played(state="warm")
+    held = replace(held, record=replace(held.record, served_by="held"), added_ms=4.0)
+    shown = {one.name: one for one in figures([held, replace(searched, added_ms=90.0)])}
+    quick = shown["auto · warm, held (1 turns), beside the embedding, p95"]
+    slow = shown["auto · warm, searched (1 turns), beside the embedding, p95"]
+    assert (quick.value, quick.met) == (4.0, True)
+    assert (slow.value, slow.goal) == (90.0, None)
+
+
 def test_the_drawing_groups_turns_by_topic_and_names_the_days_between() -> None:
     page = draw([played(), played(state="warm"), played("return", topic="u", days=3)])
     assert page.count("subgraph") == 2

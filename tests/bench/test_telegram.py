@@ -33,7 +33,7 @@ async def test_lost_doubled_and_reordered_answers_are_seen() -> None:
         offering = asyncio.create_task(crowd.offer(4, 1000.0))
         await api.until(lambda: len(api.waiting) == 4, 30)
         for number in (1, 0, 0, 3):
-            await bot.send_text(Address(ana), f"an answer §{ana}-{number}")
+            await bot.send_text(Address(ana), f"an answer #0.{number}")
         await api.until(lambda: len(crowd.answered) == 3, 30)
         assert crowd.faults() == (1, 1, 2)
         offering.cancel()

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
+from goat.app import open_app
+from goat.cli.main import run
+from goat.records.episodes import Incoming
+from goat.settings import ModelSettings, Settings
+from goat.settings.sections import RecallSettings
+
+SETTINGS = Settings(model=ModelSettings(provider="offline"), recall=RecallSettings(deadline_ms=60_000))
 SAID = "Yesterday I met Ana Popescu in Cluj about ticket TKT-4711"
 
 
-def goat(home: Path, *arguments: str) -> str:
-    """What a whole process prints, without a language model and in UTC."""
-    unset = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "goat", *arguments, "--home", str(home)],
-        capture_output=True,
-        env={**unset, "GOAT_TURN__ZONE": "UTC", "GOAT_MODEL__PROVIDER": "offline", "COLUMNS": "200"},
-        timeout=240,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout.decode()
+async def talk(home: Path, *texts: str) -> None:
+    """Each in a chat of its own."""
+    async with open_app(SETTINGS, home, lambda notice: None) as app:
+        for number, text in enumerate(texts):
+            incoming = Incoming("admin", f"chat {number}", text, app.backends.clock.now())
+            await app.orchestrator.run(incoming)
+            await app.settled()
 
 
-def test_a_message_is_shown_with_what_it_names_the_times_it_speaks_of_and_its_uses(tmp_path: Path) -> None:
-    goat(tmp_path, "ask", SAID, "--chat", "one")
-    before = json.loads(goat(tmp_path, "memory", "show", "1", "--json"))
-    assert before["uses"] == {"count": 0, "last": None}
-    for chat in ("two", "three"):
-        assert "TKT-4711" in goat(tmp_path, "ask", "where did I meet Ana Popescu?", "--chat", chat)
-    lines = goat(tmp_path, "memory", "show", "1").splitlines()
+def shown(capsys: pytest.CaptureFixture[str], home: Path, *options: str) -> str:
+    assert run(["memory", "show", "1", *options, "--home", str(home)]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_message_is_shown_with_what_it_names_the_times_it_speaks_of_and_its_uses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(talk(tmp_path, SAID, "where did I meet Ana Popescu?", "what is the ticket of Ana Popescu?"))
+    lines = shown(capsys, tmp_path).splitlines()
     assert "kind: statement" in lines
     assert "names: Ana Popescu (name); Cluj (place); tkt-4711 (code)" in lines
     assert any(line.startswith("speaks of: 2") for line in lines)
     assert any(line.startswith("recalled: 2 times, last 2") for line in lines)
-    after = json.loads(goat(tmp_path, "memory", "show", "1", "--json"))
-    assert {(entity["kind"], entity["text"]) for entity in after["entities"]} == {
+    document = json.loads(shown(capsys, tmp_path, "--json"))
+    assert {(entity["kind"], entity["text"]) for entity in document["entities"]} == {
         ("name", "Ana Popescu"),
         ("place", "Cluj"),
         ("code", "tkt-4711"),
     }
-    assert after["uses"]["count"] == 2
+    assert document["uses"]["count"] == 2

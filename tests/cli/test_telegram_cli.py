@@ -16,7 +16,7 @@ from goat.cli import exits
 from goat.errors import BotInUse
 from goat.testing.bot_api import FakeBotApi
 
-PATIENCE = 90
+PATIENCE = 240
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

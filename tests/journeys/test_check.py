@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from goat.app import open_app
+from goat.cli.main import run
+from goat.settings import Settings
+from goat.testing.app import say
+
 SAID = ("the blue boat lies in Sulina", "Pisica mea se numește Zmeura", "妹の誕生日は九月十二日です")
 
 
-def goat(home: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "goat", *arguments, "--home", str(home)]
-    return subprocess.run(command, input=text.encode(), capture_output=True, timeout=90, check=False)
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def goat(home: Path, *arguments: str) -> Done:
+    """A command, run in this process."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = run([*arguments, "--home", str(home)])
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+async def lived(home: Path) -> None:
+    async with open_app(Settings(), home, lambda _notice: None) as app:
+        for text in SAID:
+            await say(app, text)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("whole") / "home"
-    assert goat(home, "chat", text="\n".join(SAID) + "\n").returncode == 0
-    assert goat(home, "status").returncode == 0
+    asyncio.run(lived(home))
     return home
 
 
@@ -96,11 +118,11 @@ def test_a40_a_damaged_home_is_named_and_mended(damage: str, whole: Path, tmp_pa
     hurt, where = DAMAGES[damage]
     hurt(home)
     checked = goat(home, "check", "--fix", "--json")
-    report = json.loads(checked.stdout)
+    report = json.loads(checked.out)
     assert where in {fault["where"] for fault in report["found"]}, report
     assert report["left"] == []
-    assert checked.returncode == 0
-    assert json.loads(goat(home, "search", SAID[1], "--json").stdout)["results"][0]["text"] == SAID[1]
+    assert checked.code == 0
+    assert json.loads(goat(home, "search", SAID[1], "--json").out)["results"][0]["text"] == SAID[1]
 
 
 @pytest.mark.parametrize("damage", [change_a_code, garbage, lambda home: vector_file(home).unlink()])
@@ -111,7 +133,7 @@ def test_a_damaged_vector_file_is_made_anew_when_it_is_opened(
     shutil.copytree(whole, home)
     before = vector_file(home).read_bytes()
     damage(home)
-    assert goat(home, "check").returncode == 0
+    assert goat(home, "check").code == 0
     assert vector_file(home).read_bytes().rstrip(bytes(1)) == before.rstrip(bytes(1))
 
 
@@ -122,14 +144,14 @@ def test_a_damaged_database_is_named_with_the_way_out(whole: Path, tmp_path: Pat
     data[-4096 * 3 :] = bytes([3]) * 4096 * 3
     (home / "journal.db").write_bytes(data)
     checked = goat(home, "check", "--fix")
-    assert checked.returncode != 0
-    assert b"Traceback" not in checked.stderr
-    assert b"backups" in checked.stdout + checked.stderr
+    assert checked.code != 0
+    assert "Traceback" not in checked.err
+    assert "backups" in checked.out + checked.err
 
 
 def test_a_whole_home_has_no_fault(whole: Path) -> None:
     checked = goat(whole, "check")
-    assert (checked.returncode, checked.stdout.decode()) == (
+    assert (checked.code, checked.out) == (
         0,
         "Everything is as it must be: the indexes hold what the journal holds.\n",
     )

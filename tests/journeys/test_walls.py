@@ -6,8 +6,6 @@ import asyncio
 import json
 import random
 import string
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 from goat.adapters.embedder_hashing import HashingEmbedder
 from goat.adapters.vector_memory import MemoryVectorIndex
 from goat.app import App, assemble, open_app
+from goat.cli.main import run
 from goat.records.episodes import Incoming
 from goat.records.models import ModelRequest
 from goat.settings import Settings
@@ -137,16 +136,19 @@ async def test_memory_9_one_app_asked_by_one_owner_after_another_mixes_nothing()
 
 
 @pytest.mark.parametrize("other", ["admin ", "ADMIN"])
-def test_memory_10_on_disk_an_owner_with_a_name_alike_sees_nothing(other: str, tmp_path: Path) -> None:
-    def goat(*arguments: str) -> bytes:
-        command = [sys.executable, "-m", "goat", *arguments, "--home", str(tmp_path)]
-        return subprocess.run(command, capture_output=True, timeout=90, check=True).stdout
+def test_memory_10_on_disk_an_owner_with_a_name_alike_sees_nothing(
+    other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def goat(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run([*arguments, "--home", str(tmp_path)]) == 0
+        return capsys.readouterr().out
 
     word = secret(7)
     goat("ask", f"my word is {word}")
     goat("memory", "set", "word", word)
     assert json.loads(goat("memory", "digest", "--json"))["messages"] == 2
-    assert word.encode() not in goat("ask", "what is my word?", "--owner", other)
-    assert word.encode() not in goat("memory", "facts", "--json", "--owner", other)
+    assert word not in goat("ask", "what is my word?", "--owner", other)
+    assert word not in goat("memory", "facts", "--json", "--owner", other)
     found = json.loads(goat("search", "my word", "--json", "--owner", other))["results"]
     assert {result["text"] for result in found} <= {"what is my word?", "Nothing found in memory about that."}

@@ -14,10 +14,13 @@ from goat.errors import TransferError
 def new_file(target: Path, replace: bool) -> Iterator[Path]:
     """A file beside `target` to be written, with mode 0600; it takes the target's name when all went well.
 
-    Raises `TransferError` when the target exists and `replace` is false, and for what the system refuses meanwhile.
+    Raises `TransferError` when the target exists and `replace` is false or it is no file, and for what the system
+    refuses meanwhile.
     """
     if target.is_dir():
         raise TransferError(target, "it is a folder", "Name a file in it.")
+    if target.exists() and not target.is_file():
+        raise TransferError(target, "it is a device or a pipe, not a file", "Name a file.")
     if target.exists() and not replace:
         raise TransferError(target, "it exists already", "Name another file, or use --force to replace it.")
     unfinished = target.with_name(f"{target.name}.part")

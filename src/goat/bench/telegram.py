@@ -21,7 +21,6 @@ from typing import Any, Final
 
 import tomli_w
 
-from goat.bench.corpus import sentence
 from goat.bench.report import Figure, percentile
 from goat.testing.bot_api import Call, FakeBotApi, Person
 from goat.testing.llm_answers import Said, says
@@ -38,7 +37,23 @@ BASELINE_SHARE: Final = 0.2
 """The part of all messages after which the first look at the memory is taken: 2,000 of 10,000."""
 
 _PATIENCE_SECONDS: Final = 120.0
-_MARK: Final = "§"
+_MARK: Final = "#"
+_SAYINGS: Final = (
+    "I parked the car on level {} near the lift.",
+    "My sister comes to visit us on the {}th of May.",
+    "What did I say about the boat last week?",
+    "Please remind me to buy {} eggs and some bread.",
+    "The new office is in room {} on the left side.",
+    "Am vorbit cu medicul, programarea este la ora {}.",
+    "Where did I leave the keys of the garage?",
+    "We paid {} euros for the tickets to Vienna.",
+    "The dog was ill yesterday, but today it is fine.",
+    "Câte zile mai sunt până la vacanță?",
+    "My bus leaves at {} minutes past six.",
+    "I would like to learn to play the piano.",
+    "Anna lives at number {} in the Rose Street.",
+    "Which book did Mihai recommend to me?",
+)
 
 Say = Callable[[str], None]
 
@@ -74,7 +89,7 @@ class Crowd:
 
     def __init__(self, api: FakeBotApi, chats: int) -> None:
         self._api = api
-        self._people = [api.person(f"P{number}") for number in range(chats)]
+        self._people = [api.person(str(number)) for number in range(chats)]
         self._said: dict[int, list[str]] = {person.id: [] for person in self._people}
         self._offered: dict[str, float] = {}
         self._random = Random(7)
@@ -120,9 +135,9 @@ class Crowd:
         return phase
 
     def _say(self, person: Person) -> str:
-        mark = f"{person.id}-{len(self._said[person.id])}"
+        mark = f"{person.user.first_name}.{len(self._said[person.id])}"
         self._said[person.id].append(mark)
-        words = sentence(self._random, self._random.randint(6, 14))
+        words = self._random.choice(_SAYINGS).format(self._random.randint(2, 30))
         self._offered[mark] = perf_counter()
         person.says(f"{words} {_MARK}{mark}")
         return mark
@@ -147,7 +162,7 @@ def _mark(text: str) -> str:
 def _echo(prompt: Prompt) -> Said:
     """An answer that repeats the mark of the message."""
     said = str(prompt.messages[-1]["content"])
-    return says(f"I keep in mind what you told me just now. {_MARK}{_mark(said)}", pieces=4).slow(first=MODEL_SECONDS)
+    return says(f"Thank you, I will remember that. {_MARK}{_mark(said)}", pieces=4).slow(first=MODEL_SECONDS)
 
 
 @asynccontextmanager
@@ -168,7 +183,14 @@ async def _bot(api: FakeBotApi, model: LlmServer, people: Sequence[int], home: P
         sys.executable, "-m", "goat", "telegram", cwd=home, env=environ, stdout=subprocess.DEVNULL
     )
     try:
-        await api.until(lambda: bool(api.calls_of("getUpdates")), _PATIENCE_SECONDS)
+        receiving = asyncio.ensure_future(api.until(lambda: bool(api.calls_of("getUpdates")), _PATIENCE_SECONDS))
+        ended = asyncio.ensure_future(process.wait())
+        await asyncio.wait({receiving, ended}, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if process.returncode is not None:
+            receiving.cancel()
+            raise RuntimeError(f"the bot ended with exit code {process.returncode} before it received anything")
+        await receiving
         yield process.pid
     finally:
         if process.returncode is None:
@@ -192,7 +214,7 @@ async def measure(load: Load, say: Say) -> list[Figure]:
     """Offer the load and give the figures."""
     with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder, LlmServer() as model:
         model.always(_echo)
-        async with FakeBotApi() as api:
+        async with FakeBotApi(f"{1_000_000_000 + os.getpid()}:a-token-of-the-bench") as api:
             crowd = Crowd(api, load.chats)
             say("starting the bot")
             async with _bot(api, model, crowd.ids, Path(folder)) as process:

@@ -34,11 +34,14 @@ class Written:
 class Enriching:
     """Refreshes the held list of a chat for texts that were stored on its thread."""
 
-    def __init__(self, memory: MemoryLayers, bands: Bands, clock: Clock, least_relevance: float) -> None:
+    def __init__(
+        self, memory: MemoryLayers, bands: Bands, clock: Clock, least_relevance: float, max_results: int
+    ) -> None:
         self._memory = memory
         self._bands = bands
         self._clock = clock
         self._least_relevance = least_relevance
+        self._recipe = replace(DRIFT, limit=max_results)
         self._noted: defaultdict[tuple[str, str], list[Written]] = defaultdict(list)
 
     def note(self, owner: str, chat: str, written: Written) -> None:
@@ -73,8 +76,9 @@ class Enriching:
         """What is relevant to the thread's query now; the written episode first where nothing ranks it."""
         vector, entities = await asyncio.gather(self._memory.embed(asked), self._memory.entities(asked))
         query = self._memory.query(owner, asked, self._clock.now(), vector.value, entities.value)
-        query = replace(query, chat=chat, topic_id=thread.topic_id)
-        found = await self._memory.recall(query, DRIFT)
+        held_now = tuple(one.episode_id for one in thread.held)
+        query = replace(query, chat=chat, topic_id=thread.topic_id, held=held_now)
+        found = await self._memory.recall(query, self._recipe)
         held = [
             Held(result.episode.id, result.relevance)
             for result in found.results

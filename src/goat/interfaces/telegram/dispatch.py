@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from goat.app import App
@@ -78,7 +79,13 @@ class Dispatch:
         self._urgent: Lanes[tuple[Arrival, Work]] = Lanes(app.backends.clock, self._next_urgent, self._failed)
 
     def accept(self, arrival: Arrival) -> None:
-        """Begin the handling of a delivery."""
+        """Begin the handling of a delivery; one that cannot even be read is tried and put aside like any other."""
+        try:
+            self._route(arrival)
+        except Exception as fault:  # noqa: BLE001 - whatever an update breaks, the next one is to be handled
+            self._at_once(arrival, partial(_broken, fault))
+
+    def _route(self, arrival: Arrival) -> None:
         match read_update(arrival.body, self._me):
             case Message() as message:
                 self._message(arrival, message)
@@ -210,6 +217,11 @@ class Dispatch:
             with suppress(BotApiError):
                 await self._client.send_text(standing.address, say("access.group_hint", bot=self._me.username))
         return f"now {standing.status}"
+
+
+async def _broken(fault: Exception) -> str:
+    """What the reading of a delivery raised is raised where deliveries are tried."""
+    raise fault
 
 
 async def _over(outcome: str) -> str:

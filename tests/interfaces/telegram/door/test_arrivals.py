@@ -178,6 +178,19 @@ async def test_telegram_a14_unknown_updates_are_skipped_and_the_next_is_answered
     assert not bot.running.done()
 
 
+async def test_telegram_a14_an_update_of_an_impossible_time_is_skipped_by_every_process(bots, api: FakeBotApi) -> None:
+    ana = api.person("Ana")
+    stores = kept_stores()
+    message = ana.says("hello").as_json()
+    api.inject({"message": {**message, "message_id": 900, "date": 10**17}})
+    for _ in range(2):  # also when it is found in the inbox by the next process
+        async with bots(api, **{**stores, "clock": Impatient()}) as bot:
+            await api.answers(ana, 1, 30)
+            await bot.idle()
+    assert api.screen(ana).answers == ["You said: hello"]
+    assert any(outcome.startswith("skipped") for outcome in stores["inbox"].outcomes.values())
+
+
 async def test_telegram_a15_a_poison_update_is_tried_three_times_then_told_and_the_next_is_answered(
     bots, api: FakeBotApi
 ) -> None:
