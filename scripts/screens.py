@@ -83,7 +83,7 @@ class Terminal:
     ) -> None:
         if self._process.poll() is None:
             self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(PATIENCE_SECONDS)
         self._reader.join(10)
         os.close(self._master)
 

@@ -17,6 +17,7 @@ from goat.bench.locomo_data import Question, read
 from goat.bench.thread_diagram import draw
 from goat.records.models import ChatMessage, ModelRequest
 from goat.records.turns import TurnRecord
+from goat.settings.sections import RecallSettings
 from goat.testing.clock import START
 
 WHEN = "9:00 am on 2 March, 2026"
@@ -100,7 +101,8 @@ SMALL = Dialogue(
 @pytest.fixture(scope="module")
 def twice() -> list[Played]:
     """The same small dialogue for two owners in two modes, each mode on a copy of one archive."""
-    return asyncio.run(play([SMALL, replace(SMALL, name="other")], ("always", "auto"), lambda _told: None))
+    patient = RecallSettings(deadline_ms=60_000)  # a busy machine changes nothing
+    return asyncio.run(play([SMALL, replace(SMALL, name="other")], ("always", "auto"), lambda _told: None, patient))
 
 
 def test_a92_a_run_of_the_bench_leaves_nothing_in_the_archive_of_the_next(twice: list[Played]) -> None:

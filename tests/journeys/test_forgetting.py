@@ -98,6 +98,7 @@ def test_memory_22_a_forgotten_word_stood_in_three_files_and_stands_in_none(
     assert "the harbour is small" in shown("search", "harbour")
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("point", POINTS)
 def test_memory_22_a_kill_while_it_is_forgotten_brings_nothing_back(
     point: str, tmp_path: Path, shown: Callable[..., str]

@@ -24,7 +24,6 @@ from pathlib import Path
 from goat.app import open_app
 from goat.memory.enrich import entities_in
 from goat.records.episodes import Incoming, NewEpisode, Role
-from goat.retrieval.passages import split_passages
 from goat.settings import ModelSettings, Settings
 from goat.settings.sections import RecallSettings
 
@@ -35,7 +34,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 def brought(number):
     text = f"Message {number} tells of Ana"
     return NewEpisode("admin", "old", Role.USER, text, NOON, f"x{number}", source="import", key=str(number),
-                      passages=split_passages(text), to_enrich=True)
+                      to_enrich=True)
 
 
 async def main(home):

@@ -33,11 +33,15 @@ from goat.records.search import Floats
 from goat.records.turns import Notice
 from goat.retrieval.passages import split_passages
 from goat.settings import Settings
+from goat.settings.sections import RecallSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
 from goat.testing.faults import Away, Counted, Late
 from goat.testing.models import ScriptedModel
 from goat.tools.tool import ToolContext, tool
+
+PATIENT = Settings(recall=RecallSettings(deadline_ms=60_000))
+"""A slow machine finds no less."""
 
 
 def _quiet(notice: Notice) -> None:
@@ -66,7 +70,7 @@ def last_words(request: ModelRequest) -> str:
 
 async def test_memory_1_only_what_was_said_is_archived_however_often_it_is_recalled() -> None:
     model = ScriptedModel([lambda request: f"You told me: {last_words(request)}"])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         said = ["the blue boat lies in Sulina", *["where is the blue boat?"] * 20, "and what colour has it?"]
         for text in said:
             await say(app, text)
@@ -109,7 +113,7 @@ def test_memory_4_a_fact_ends_only_where_its_own_key_gets_another_value(changes:
 async def test_memory_23_a_turn_is_one_call_of_the_model_and_an_import_none(tmp_path: Path) -> None:
     async with HashingEmbedder() as embedder:
         model, counted = ScriptedModel(["Fine."]), Counted(embedder)
-        async with memory_app(model=model, embedder=counted) as app:
+        async with memory_app(PATIENT, model=model, embedder=counted) as app:
             for number in range(5):
                 await say(app, f"message {number}")
             assert len(model.requests) == 5
@@ -136,7 +140,7 @@ async def test_telegram_h1_a_rewrite_that_was_cut_off_changes_nothing_and_a_shor
     cut = ToolCall("1", "set_identity", rewrite.arguments[:-6])
     answers = [Reply("", (cut,), model="m", finish_reason="length"), Reply("Cut off.", model="m")]
     model = ScriptedModel([*answers, Reply("", (rewrite,), model="m", finish_reason="tool_calls"), "Done."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         await app.identity.set("admin", whole, app.backends.clock.now())
         await app.facts.promote("admin", "house", "forty rooms")
         app.backends.clock.move(60)
@@ -170,7 +174,7 @@ class Failing:
 
 
 async def test_telegram_h2_a_cursor_moves_after_what_it_stands_for_in_bounded_steps(tmp_path: Path) -> None:
-    async with open_app(Settings(), tmp_path, _quiet, embed=False) as opened:
+    async with open_app(PATIENT, tmp_path, _quiet, embed=False) as opened:
         failing = Failing(opened.backends.lexical, failures=1)
         app = assemble(opened.settings, replace(opened.backends, lexical=failing))
         archive = app.memory.archive
@@ -193,11 +197,11 @@ async def test_telegram_h2_a_cursor_moves_after_what_it_stands_for_in_bounded_st
 
 @pytest.mark.parametrize("damage", ["UPDATE follower SET cursor = 9999", "UPDATE emb_model SET cursor = 9999"])
 async def test_telegram_h2_a_cursor_beyond_the_journal_heals_at_the_next_start(damage: str, tmp_path: Path) -> None:
-    async with open_app(Settings(), tmp_path, _quiet) as app:
+    async with open_app(PATIENT, tmp_path, _quiet) as app:
         await say(app, "the blue boat lies in Sulina")
     with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as journal:
         journal.execute(damage)
-    async with open_app(Settings(), tmp_path, _quiet) as app:
+    async with open_app(PATIENT, tmp_path, _quiet) as app:
         await app.settled()
         await say(app, "the green boat lies in Tulcea")
         assert await found(app, "where is the green boat?") != []
@@ -207,7 +211,7 @@ async def test_telegram_h2_a_cursor_beyond_the_journal_heals_at_the_next_start(d
 
 async def test_telegram_h4_a_new_conversation_holds_the_facts_and_no_message_of_the_old_one() -> None:
     model = ScriptedModel(["Noted."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         await say(app, "the blue boat lies in Sulina", chat="old")
         await app.facts.promote("admin", "boat", "blue")
         await say(app, "hello", chat="new")
@@ -222,7 +226,7 @@ async def test_telegram_h4_a_new_conversation_holds_the_facts_and_no_message_of_
 async def test_telegram_h5_a_message_is_one_row_though_its_turn_failed_and_it_came_three_times() -> None:
     busy = ModelError("m", "it has too many requests", "Wait.", ModelFault.BUSY)
     model = ScriptedModel([busy, "Here I am."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         with pytest.raises(ModelError):
             await say(app, "hello", key="update 7")
         for _ in range(2):
@@ -241,7 +245,7 @@ def dump(context: ToolContext) -> str:
 
 async def test_telegram_h6_a_giant_result_is_cut_and_the_persons_message_stays() -> None:
     model = ScriptedModel([Reply("", (ToolCall("1", "dump", "{}"),), model="m"), "It is a log."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         app.acting.outfit.add(lambda: [dump])
         result = await say(app, "what does the log say?")
         assert result.text == "It is a log."
@@ -256,7 +260,7 @@ async def test_telegram_h6_a_prompt_that_stays_too_long_is_tried_twice_and_told(
     refused = ModelError("m", "the prompt is too long", "Choose a larger model.", ModelFault.TOO_LONG)
     model = ScriptedModel(["Noted.", refused])
     clock = FakeClock()
-    async with memory_app(model=FallbackModel([model], clock), clock=clock) as app:
+    async with memory_app(PATIENT, model=FallbackModel([model], clock), clock=clock) as app:
         await say(app, "the blue boat lies in Sulina")
         with pytest.raises(ModelError, match="too long"):
             await say(app, "and what is my question?")
@@ -280,7 +284,7 @@ async def test_o14_what_has_no_time_is_left_out_by_every_way_of_looking(at: dict
         await survey(source, skip_bad=False)
     read = await survey(source, skip_bad=True)
     assert (read.records, read.bad) == (1, 1)
-    async with memory_app(model=ScriptedModel(["Noted."])) as app:
+    async with memory_app(PATIENT, model=ScriptedModel(["Noted."])) as app:
         await app.importer.run(source, Aim("admin", choose_sides(read.senders, path, "")), True)
         await app.memory.archive.embed()
         for query in ("the timeless boat lies in Sulina", "boat", "what was on 8 May 2024?"):
@@ -294,7 +298,7 @@ async def test_o14_what_has_no_time_is_left_out_by_every_way_of_looking(at: dict
 
 
 async def test_telegram_h10_fifty_writers_at_once_each_get_their_place(tmp_path: Path) -> None:
-    async with open_app(Settings(), tmp_path, _quiet, embed=False) as app:
+    async with open_app(PATIENT, tmp_path, _quiet, embed=False) as app:
 
         async def write(number: int) -> None:
             new = NewEpisode(
@@ -320,10 +324,10 @@ def spoil(home: Path) -> None:
 
 
 async def test_telegram_h11_with_every_state_file_damaged_it_starts_and_remembers(tmp_path: Path) -> None:
-    async with open_app(Settings(), tmp_path, _quiet) as app:
+    async with open_app(PATIENT, tmp_path, _quiet) as app:
         await say(app, "the blue boat lies in Sulina")
     spoil(tmp_path)
-    async with open_app(Settings(), tmp_path, _quiet) as app:
+    async with open_app(PATIENT, tmp_path, _quiet) as app:
         result = await say(app, "where does the blue boat lie?")
         assert "the blue boat lies in Sulina" in result.text
         thread = await app.memory.thread("admin", "test")
@@ -360,11 +364,14 @@ async def test_telegram_h12_without_an_embedding_model_and_with_another_one_ever
     class Down(Away):
         name, dimensions = "down", 384
 
-    async with memory_app(embedder=Down("Embedder"), **shared) as app:
+    async with memory_app(PATIENT, embedder=Down("Embedder"), **shared) as app:
         await say(app, "the blue boat lies in Sulina")
         assert "the blue boat lies in Sulina" in await found(app, "boat")
     for make in (HashingEmbedder, OtherEmbedder):
-        async with make() as embedder, memory_app(embedder=embedder, vectors=MemoryVectorIndex(), **shared) as app:
+        async with (
+            make() as embedder,
+            memory_app(PATIENT, embedder=embedder, vectors=MemoryVectorIndex(), **shared) as app,
+        ):
             await app.memory.archive.follow_words()
             await app.memory.archive.embed()
             recall = await app.memory.search("admin", "blue boats", clock.now(), 5)
@@ -377,7 +384,7 @@ async def test_telegram_h12_without_an_embedding_model_and_with_another_one_ever
 async def test_a96_who_waits_for_the_search_after_a_reply_waits_however_long_it_takes() -> None:
     late = Late(MemoryVectorIndex())
     model = ScriptedModel(["Noted."])
-    instant = Settings().model_copy(update={"recall": Settings().recall.model_copy(update={"deadline_ms": 50})})
+    instant = Settings(recall=RecallSettings(deadline_ms=50))
     async with memory_app(instant, vectors=late, model=model) as app:
         now = app.backends.clock.now()
         await app.orchestrator.run(Incoming("admin", "test", "the blue boat lies in Sulina", now, source="test"))

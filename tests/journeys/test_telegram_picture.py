@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import telegram_picture
+import telephone
 
 
 async def test_the_conversation_of_the_picture_is_held_and_drawn() -> None:
@@ -15,6 +16,6 @@ async def test_the_conversation_of_the_picture_is_held_and_drawn() -> None:
     assert said[3] == "The new sail comes to 1,240 EUR, to be paid by 14 March."
     assert said[4].startswith("2 messages:")
     assert [seen.buttons for seen in shown if seen.buttons] == [(("Forget for good", "Keep"),)]
-    image = telegram_picture.picture(shown)
-    assert image.width > 2 * telegram_picture.WIDTH
+    image = telephone.picture(shown)
+    assert image.width > 2 * telephone.WIDTH
     assert image.getcolors(256) is not None

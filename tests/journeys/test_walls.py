@@ -18,10 +18,13 @@ from goat.cli.main import run
 from goat.records.episodes import Incoming
 from goat.records.models import ModelRequest
 from goat.settings import Settings
+from goat.settings.sections import RecallSettings
 from goat.testing.app import memory_app
 from goat.testing.models import ScriptedModel
 
 OWNERS = 50
+PATIENT = Settings(recall=RecallSettings(deadline_ms=60_000))
+"""A slow machine recalls no less."""
 
 
 def secret(number: int) -> str:
@@ -50,7 +53,7 @@ def shown(request: ModelRequest) -> str:
 
 async def test_memory_5_fifty_owners_at_once_and_no_prompt_holds_anothers_secret() -> None:
     model = ScriptedModel(["Fine."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         await asyncio.gather(*(live(app, number) for number in range(OWNERS)))
         await app.settled()
         secrets = {f"telegram:{number}": secret(number) for number in range(OWNERS)}
@@ -70,7 +73,7 @@ async def test_memory_5_fifty_owners_at_once_and_no_prompt_holds_anothers_secret
 
 async def test_memory_5_fifty_owners_at_once_on_disk_share_no_secret_whichever_way_they_ask(tmp_path: Path) -> None:
     model = ScriptedModel(["Fine."])
-    async with open_app(Settings(), tmp_path, lambda _notice: None) as opened, HashingEmbedder() as embedder:
+    async with open_app(PATIENT, tmp_path, lambda _notice: None) as opened, HashingEmbedder() as embedder:
         quick = replace(opened.backends, model=model, embedder=embedder, vectors=MemoryVectorIndex())
         app = assemble(opened.settings, quick, tmp_path / "workspaces")
         secrets = {f"telegram:{number}": secret(number) for number in range(OWNERS)}
@@ -101,7 +104,7 @@ async def test_memory_5_fifty_owners_at_once_on_disk_share_no_secret_whichever_w
 
 async def test_telegram_h3_what_is_said_in_private_never_surfaces_in_a_group_nor_the_reverse() -> None:
     model = ScriptedModel(["Fine."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         await turn(app, "telegram:1", "dm", f"my private word is {secret(1)}")
         await turn(app, "group:9", "group", f"the word of our group is {secret(2)}")
         await app.settled()
@@ -117,7 +120,7 @@ async def test_telegram_h3_what_is_said_in_private_never_surfaces_in_a_group_nor
 
 async def test_memory_8_the_private_chats_of_one_person_share_their_memory() -> None:
     model = ScriptedModel(["Fine."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         await turn(app, "telegram:1", "dm", f"my private word is {secret(1)}")
         await app.settled()
         await turn(app, "telegram:1", "topic 2", "what is my private word?")
@@ -126,7 +129,7 @@ async def test_memory_8_the_private_chats_of_one_person_share_their_memory() -> 
 
 async def test_memory_9_one_app_asked_by_one_owner_after_another_mixes_nothing() -> None:
     model = ScriptedModel(["Fine."])
-    async with memory_app(model=model) as app:
+    async with memory_app(PATIENT, model=model) as app:
         for owner in ("ana", "bob", "ana", "bob"):
             await turn(app, owner, "dm", f"the word of {owner} is {secret(len(owner) + ord(owner[0]))}")
             await app.settled()

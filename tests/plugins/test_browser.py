@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,17 @@ async def test_a_page_that_never_ends_is_given_up_with_its_browser(chromium: str
     before = children()
     with pytest.raises(ToolError, match="was not shown within 8 seconds"):
         await page_tool(chromium, pages, seconds=8).handler(url=f"{pages}/busy", max_chars=8000)
+    await gone(before)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("seconds", [0.02, 0.3, 0.6, 0.9, 1.5])
+async def test_a_browser_that_is_given_up_while_it_starts_leaves_nothing(
+    chromium: str, pages: str, seconds: float
+) -> None:
+    before = children()
+    with suppress(ToolError):
+        await page_tool(chromium, pages, seconds=seconds).handler(url=f"{pages}/home", max_chars=8000)
     await gone(before)
 
 

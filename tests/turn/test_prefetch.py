@@ -12,13 +12,13 @@ from goat.app import App
 from goat.errors import BackendUnavailable
 from goat.records.episodes import Incoming
 from goat.records.memory import Activation, ThreadState
-from goat.records.search import Floats, Hits, Where
+from goat.records.search import Floats, Hits, Ords, Where
 from goat.retrieval.pipeline import COLD, DRIFT
 from goat.settings import Settings
 from goat.settings.sections import PrefetchSettings, RecallSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
-from goat.testing.faults import Counted, Hanging
+from goat.testing.faults import Away, Counted, Hanging
 from goat.testing.models import ScriptedModel
 from goat.testing.observer import KeepingObserver
 from goat.turn.prefetch import TOPIC_RETURN, Prefetched
@@ -59,6 +59,28 @@ class GatedLexicalIndex(MemoryLexicalIndex):
             self.waiting.set()
             await self.gate.wait()
         return await super().search(owner, terms, limit, where)
+
+
+class LeavingLexicalIndex(MemoryLexicalIndex):
+    """Finds nothing any more from the moment it is away."""
+
+    away = False
+
+    async def search(self, owner: str, terms: Any, limit: int, where: Where) -> Hits:
+        self._refuse()
+        return await super().search(owner, terms, limit, where)
+
+    async def newest(self, owner: str, limit: int, where: Where) -> Ords:
+        self._refuse()
+        return await super().newest(owner, limit, where)
+
+    async def passages_of(self, owner: str, episode_ids: Any, where: Where) -> Ords:
+        self._refuse()
+        return await super().passages_of(owner, episode_ids, where)
+
+    def _refuse(self) -> None:
+        if self.away:
+            raise BackendUnavailable("LexicalIndex", "leaving", "it is down")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +140,21 @@ async def test_a29_the_results_of_an_older_message_that_come_later_are_dropped()
         await app.settled()
         thread = await thread_of(app)
     assert thread.held_query == "zebras of the savannah"
+
+
+async def test_a_search_that_found_nothing_because_everything_was_away_leaves_what_is_held() -> None:
+    lexical, observer = LeavingLexicalIndex(), KeepingObserver()
+    async with memory_app(lexical=lexical, vectors=Away("vectors"), observer=observer) as app:
+        await say(app, "the boiler needs water every week", chat="notes")
+        await say(app, "boiler water")
+        before = await thread_of(app)
+        lexical.away = True
+        await say(app, "zebras of the savannah")
+        after = await thread_of(app)
+    assert before.held
+    assert (after.held, after.held_query) == (before.held, "boiler water")
+    assert not observer.prefetches[-1].saved
+    assert "words" in observer.prefetches[-1].lost
 
 
 async def test_a36_a_late_prefetch_is_never_cut_and_the_chat_does_not_stay_cold() -> None:

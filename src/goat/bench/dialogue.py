@@ -89,10 +89,12 @@ def run(path: Path | None, limit: int | None, say: Say) -> list[Played]:
     return asyncio.run(play(dialogues, MODES, say))
 
 
-async def play(dialogues: Sequence[Dialogue], modes: Sequence[str], say: Say) -> list[Played]:
-    """Every turn of the dialogues, in each of the reflex modes."""
+async def play(
+    dialogues: Sequence[Dialogue], modes: Sequence[str], say: Say, recall: RecallSettings | None = None
+) -> list[Played]:
+    """Every turn of the dialogues, in each of the reflex modes, with the default or the given settings of recall."""
     played: list[Played] = []
-    settings = Settings(model=ModelSettings(provider="offline"))
+    settings = Settings(model=ModelSettings(provider="offline"), recall=recall or RecallSettings())
     with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder:
         archived = Path(folder, "archived")
         async with open_app(settings, archived, _quiet) as app:
@@ -103,7 +105,7 @@ async def play(dialogues: Sequence[Dialogue], modes: Sequence[str], say: Say) ->
         for mode in modes:
             home = Path(folder, mode)
             shutil.copytree(archived, home)
-            own = settings.model_copy(update={"recall": RecallSettings.model_validate({"reflex": mode})})
+            own = settings.model_copy(update={"recall": settings.recall.model_copy(update={"reflex": mode})})
             async with open_app(own, home, _quiet) as app:
                 for number, dialogue in enumerate(dialogues, start=1):
                     say(f"reflex {mode}: playing dialogue {number} of {len(dialogues)}")

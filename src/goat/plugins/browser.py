@@ -7,9 +7,9 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -23,9 +23,14 @@ from goat.tools.tool import ToolDefinition, tool
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
+T = TypeVar("T")
+
 PAGE_SECONDS = 30.0
 QUIET_SECONDS = 5.0
 """How long a loaded page may go on fetching before it is read as it is."""
+
+START_SECONDS = 60.0
+"""How long a start that nobody waits for any more may still take until it is undone."""
 
 CLOSE_SECONDS = 10.0
 
@@ -64,7 +69,7 @@ def browsing(
 ) -> ToolDefinition:
     """The tool over a browser, which is started for each call and ended with it."""
 
-    @tool(outside=True, private=True, parallel=False, timeout_seconds=seconds + 15)
+    @tool(outside=True, private=True, repeatable=True, parallel=False, timeout_seconds=seconds + 15)
     async def browse_page(
         url: Annotated[str, Field(max_length=2000)], max_chars: Annotated[int, Field(ge=500, le=100_000)] = 8000
     ) -> str:
@@ -97,24 +102,40 @@ async def _page(chromium: str, proxy: GuardProxy) -> AsyncIterator[Page]:
     from playwright.async_api import Error, async_playwright
 
     with tempfile.TemporaryDirectory(prefix="goat-browser-", ignore_cleanup_errors=True) as folder:
-        async with async_playwright() as driver:
-            try:
-                browser = await driver.chromium.launch(
-                    executable_path=chromium,
-                    args=list(SWITCHES),
-                    env={"HOME": folder, "PATH": os.defpath, "LANG": "C.UTF-8"},
-                    proxy={"server": f"http://127.0.0.1:{proxy.port}", "bypass": "<-loopback>"},
-                    chromium_sandbox=_sandbox_works(),
-                )
-            except Error as failed:
-                raise ToolError("browse_page", f"the browser {chromium} does not start: {_first(failed)}") from failed
-            try:
+        async with _held(async_playwright().start(), lambda driver: driver.stop()) as driver:
+            launching = driver.chromium.launch(
+                executable_path=chromium,
+                args=list(SWITCHES),
+                env={"HOME": folder, "PATH": os.defpath, "LANG": "C.UTF-8"},
+                proxy={"server": f"http://127.0.0.1:{proxy.port}", "bypass": "<-loopback>"},
+                chromium_sandbox=_sandbox_works(),
+            )
+            async with AsyncExitStack() as stack:
+                try:
+                    browser = await stack.enter_async_context(_held(launching, lambda one: one.close()))
+                except Error as failed:
+                    told = f"the browser {chromium} does not start: {_first(failed)}"
+                    raise ToolError("browse_page", told) from failed
                 context = await browser.new_context(accept_downloads=False, service_workers="block")
                 yield await context.new_page()
-            finally:
-                with suppress(Error, TimeoutError):  # one that does not close is killed with its driver
-                    async with asyncio.timeout(CLOSE_SECONDS):
-                        await browser.close()
+
+
+@asynccontextmanager
+async def _held(making: Coroutine[Any, Any, T], release: Callable[[T], Awaitable[None]]) -> AsyncIterator[T]:
+    """What is made, released in the end; also when the work was cancelled while it was still being made.
+
+    What does not close in time is left to its driver, which kills it.
+    """
+    from playwright.async_api import Error
+
+    made = asyncio.ensure_future(making)
+    try:
+        yield await asyncio.shield(made)
+    finally:
+        with suppress(Error, TimeoutError):
+            thing = await asyncio.wait_for(asyncio.shield(made), START_SECONDS)
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await release(thing)
 
 
 async def _unless_exhausted(work: Coroutine[Any, Any, str], proxy: GuardProxy) -> str:

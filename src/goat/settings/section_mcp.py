@@ -39,7 +39,7 @@ class McpServer(Section):
     )
     start_seconds: Seconds = Field(default=30, description="How long the server may take until it has told its tools.")
     call_seconds: Seconds = Field(default=60, description="A call without an answer after this time is given up.")
-    variables: dict[str, str | SecretStr] = {}
+    variables: dict[str, str | SecretStr] = Field(default={})
 
     def contradictions(self) -> Iterator[str]:
         """A server is started or reached, not both."""

@@ -381,7 +381,7 @@ class Settings(Section):
     tools: ToolSettings = ToolSettings()
     plugins: PluginSettings = PluginSettings()
     telegram: TelegramSettings = TelegramSettings()
-    mcp: dict[str, McpServer] = {}
+    mcp: dict[str, McpServer] = Field(default={})
     logs: LogSettings = LogSettings()
     keys: KeySettings = KeySettings()
 

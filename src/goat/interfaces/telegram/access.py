@@ -183,11 +183,17 @@ class Access:
         del self._admitted[number]
         return True
 
-    async def moved(self, old: int, new: int) -> None:
-        """A group has another id from now on; its memory stays its own. Raises `BackendUnavailable`."""
+    def follow(self, old: int, new: int) -> None:
+        """A group has another id from this moment on; its memory stays its own. `moved` keeps it."""
         known = self._admitted.get(old)
-        if known is not None and new not in self._admitted:
-            await self._admit(replace(known, number=new))
+        if known is not None:
+            self._admitted.setdefault(new, replace(known, number=new))
+
+    async def moved(self, old: int, new: int) -> None:
+        """Keep that a group has another id. Raises `BackendUnavailable`."""
+        self.follow(old, new)
+        if new in self._admitted:
+            await self._admissions.admit(self._channel, self._admitted[new])
 
     async def _admit(self, entry: Admitted) -> None:
         await self._admissions.admit(self._channel, entry)

@@ -73,7 +73,8 @@ class Dispatch:
         self._notice = app.backends.observer.notice
         self._clock = app.backends.clock
         self._old = timedelta(hours=app.settings.telegram.backlog_hours)
-        self._started = app.backends.clock.now().replace(microsecond=0)
+        self._began = app.backends.clock.now()
+        self._started = self._began.replace(microsecond=0)
         self._edits = Edits(app.backends.clock)
         self._alone = Background(self._failed)
         self._urgent: Lanes[tuple[Arrival, Work]] = Lanes(app.backends.clock, self._next_urgent, self._failed)
@@ -92,6 +93,7 @@ class Dispatch:
             case Tap() as tap:
                 self._at_once(arrival, lambda: self._tapped(tap))
             case Moved() as moved:
+                self._access.follow(moved.old, moved.new)  # what comes right behind it is to be let in
                 self._at_once(arrival, lambda: self._moved(moved))
             case Standing() as standing:
                 self._at_once(arrival, lambda: self._stands(standing))
@@ -143,10 +145,17 @@ class Dispatch:
 
     def _edited(self, arrival: Arrival, message: Message, guest: Guest) -> None:
         before = self._edits.judge(message) if message.addressed else None
+        if before is None and self._left_over(arrival, message):
+            before = ""
         if before is None:
             self._at_once(arrival, lambda: _over("an edit that says nothing new"))
         else:
             self._turns.again(Said(arrival, message, guest, before))
+
+    def _left_over(self, arrival: Arrival, message: Message) -> bool:
+        """Whether an earlier process took an edit for something said and did not come to answer it."""
+        said = message.addressed and message.command is None and bool(message.text.strip())
+        return said and arrival.arrived < self._began
 
     def _said(self, arrival: Arrival, message: Message, guest: Guest) -> None:
         if not message.addressed and message.album is None and not self._turns.continues(message):

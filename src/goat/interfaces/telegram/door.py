@@ -169,6 +169,7 @@ class Door:
 
     async def _begin_safely(self, bad_starts: int) -> None:
         self._turns.hold()
+        self._notice(Notice("Telegram", texts_for("")("door.safe_mode", n=bad_starts)))
         admin = self._access.admin
         if admin is not None:
             owner, home = admin

@@ -28,7 +28,7 @@ from goat.testing.observer import KeepingObserver
 FIRST_PERSON = 700_001
 """The id of the first person of a fake Bot API: in these tests the admin, unless a test says otherwise."""
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 Answering = Callable[[ModelRequest], Awaitable[str | Reply]]
 
 

@@ -32,10 +32,10 @@ async def test_telegram_e7_the_code_of_the_terminal_makes_the_admin(bots, api: F
     async with bots(api, **CLOSED) as bot:
         await pair(bot, ana)
         assert [(one.number, one.role, one.owner) for one in bot.arrived] == [(ana.id, Role.ADMIN, "admin")]
-        (welcome,) = await api.answers(ana, 1, 30)
+        (welcome,) = await api.answers(ana, 1, 60)
         assert welcome.startswith("Welcome. You are my admin")
         ana.says("hello")
-        assert (await api.answers(ana, 2, 30))[1] == "You said: hello"
+        assert (await api.answers(ana, 2, 60))[1] == "You said: hello"
 
 
 async def test_a_link_with_the_code_does_the_same(bots, api: FakeBotApi) -> None:
@@ -76,13 +76,13 @@ async def test_telegram_e7_a_code_works_once_and_not_after_a_restart(bots, api: 
         await pair(bot, ana)
         code = bot.codes[-1]
         ben.says(code)
-        assert await api.answers(ben, 1, 30) == ["This code is not valid, or not any more."]
+        assert await api.answers(ben, 1, 60) == ["This code is not valid, or not any more."]
         await bot.end()
     async with bots(api, **CLOSED, **stores) as bot:
         ben.says(code)
-        await api.answers(ben, 2, 30)
+        await api.answers(ben, 2, 60)
         ana.says("hello again")
-        assert (await api.answers(ana, 2, 30))[1] == "You said: hello again"
+        assert (await api.answers(ana, 2, 60))[1] == "You said: hello again"
         assert bot.codes == []
         assert bot.arrived == []
 
@@ -93,7 +93,7 @@ async def test_telegram_e7_only_five_codes_of_a_person_are_looked_at(bots, api: 
         await bot.until(lambda: bot.codes)
         for n in range(TRIES):
             eve.says(f"AAAA-AAA{'BCDEFGH'[n]}")
-        await api.answers(eve, TRIES, 30)
+        await api.answers(eve, TRIES, 60)
         eve.says(bot.codes[-1])
         eve.says("AAAA-AAAA")
         await bot.idle()
@@ -133,19 +133,19 @@ async def test_telegram_e7_guests_come_in_by_a_code_of_the_admin_and_have_a_memo
     ana, ben = api.person("Ana"), api.person("Ben")
     async with bots(api) as bot:
         ana.says("/invite")
-        (told,) = await api.answers(ana, 1, 30)
+        (told,) = await api.answers(ana, 1, 60)
         code = told.splitlines()[2]
         ben.says(code)
-        assert (await api.answers(ben, 1, 30))[0].startswith("Welcome. What you tell me stays between us")
-        assert f"Ben (number {ben.id}) used your code" in (await api.answers(ana, 2, 30))[1]
+        assert (await api.answers(ben, 1, 60))[0].startswith("Welcome. What you tell me stays between us")
+        assert f"Ben (number {ben.id}) used your code" in (await api.answers(ana, 2, 60))[1]
         ben.says("hello")
-        await api.answers(ben, 2, 30)
+        await api.answers(ben, 2, 60)
         kept = await bot.app.backends.journal.recent(f"telegram:{ben.id}", f"telegram:{ben.id}", 5)
         assert [one.text for one in kept] == ["hello", "You said: hello"]
         ben.says("/invite")
-        assert (await api.answers(ben, 3, 30))[2].startswith("There is no command /invite")
+        assert (await api.answers(ben, 3, 60))[2].startswith("There is no command /invite")
         ana.says(f"/remove {ben.id}")
-        await api.answers(ana, 3, 30)
+        await api.answers(ana, 3, 60)
         ben.says("hello?")
         await bot.idle()
         assert [request.owner for request in bot.model.requests] == [f"telegram:{ben.id}"]
@@ -157,12 +157,12 @@ async def test_telegram_e7_a_fourth_code_takes_the_place_of_the_first(bots, api:
         codes = []
         for n in range(PENDING + 1):
             ana.says("/invite")
-            codes.append((await api.answers(ana, n + 1, 30))[n].splitlines()[2])
+            codes.append((await api.answers(ana, n + 1, 60))[n].splitlines()[2])
         early, late = api.person("Early"), api.person("Late")
         early.says(codes[0])
         late.says(codes[-1])
-        assert (await api.answers(early, 1, 30))[0].startswith("This code is not valid")
-        assert (await api.answers(late, 1, 30))[0].startswith("Welcome")
+        assert (await api.answers(early, 1, 60))[0].startswith("This code is not valid")
+        assert (await api.answers(late, 1, 60))[0].startswith("Welcome")
         assert len(bot.arrived) == 1
 
 
@@ -182,7 +182,7 @@ async def house(bots, api: FakeBotApi) -> Any:
     group = api.group("Home", ana, ben, eve)
     async with bots(api, guests=(str(ben.id),)) as bot:
         ana.at(group).says("/allow@goat_bot")
-        await api.answers(group, 1, 30)
+        await api.answers(group, 1, 60)
         await bot.idle()
         yield bot, group, ana, ben, eve
 
@@ -192,21 +192,21 @@ async def test_telegram_e6_in_a_group_only_the_known_are_answered_until_everyone
     api = bot.api
     eve.at(group).says("@goat_bot hello")
     ben.at(group).says("@goat_bot hello")
-    await api.answers(group, 2, 30)
+    await api.answers(group, 2, 60)
     await bot.idle()
     assert len(bot.model.requests) == 1
     ben.at(group).says("/allow@goat_bot everyone")
-    await api.answers(group, 3, 30)
+    await api.answers(group, 3, 60)
     eve.at(group).says("@goat_bot hello")
     await bot.idle()
     assert len(bot.model.requests) == 1
     ana.at(group).says("/allow@goat_bot everyone")
-    await api.answers(group, 4, 30)
+    await api.answers(group, 4, 60)
     eve.at(group).says("@goat_bot hello")
-    await api.answers(group, 5, 30)
+    await api.answers(group, 5, 60)
     assert len(bot.model.requests) == 2
     ana.at(group).says("/disallow@goat_bot")
-    await api.answers(group, 6, 30)
+    await api.answers(group, 6, 60)
     ben.at(group).says("@goat_bot hello")
     await bot.idle()
     assert len(bot.model.requests) == 2
@@ -241,9 +241,9 @@ async def test_f_b69_a_button_of_somebody_else_does_nothing(house) -> None:
     bot, _, ana, ben, eve = house
     api = bot.api
     ana.says("the boiler is in the cellar")
-    await api.answers(ana, 1, 30)
+    await api.answers(ana, 1, 60)
     ana.says("/forget boiler")
-    await api.answers(ana, 2, 30)
+    await api.answers(ana, 2, 60)
     prompt = api.screen(ana).last
     data = str(prompt.message.buttons[0][0]["callback_data"])
     for person in (ben, eve):

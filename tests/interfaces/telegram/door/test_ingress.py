@@ -59,7 +59,7 @@ class Receiver:
 
     async def until(self, condition: Any) -> None:
         """Wait until something is true and stays so while everybody who can go on does."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while True:
                 if condition():
                     for _ in range(20):

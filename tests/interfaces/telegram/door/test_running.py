@@ -102,7 +102,7 @@ async def test_telegram_j7_a_fault_in_receiving_is_told_and_receiving_goes_on(bo
     ana = api.person("Ana")
     async with bots(api, inbox=Buggy(SystemClock("UTC"))) as bot:
         ana.says("hello")
-        assert await api.answers(ana, 1, 30) == ["You said: hello"]
+        assert await api.answers(ana, 1, 60) == ["You said: hello"]
         assert sum("a fault of ours" in notice for notice in bot.notices) == 2
 
 
@@ -111,7 +111,7 @@ async def test_telegram_j7_a_menu_that_telegram_refuses_stops_nothing(bots, api:
     ana = api.person("Ana")
     async with bots(api) as bot:
         ana.says("hello")
-        assert await api.answers(ana, 1, 30) == ["You said: hello"]
+        assert await api.answers(ana, 1, 60) == ["You said: hello"]
         assert any("the menu of commands" in notice for notice in bot.notices)
 
 
@@ -132,7 +132,7 @@ async def test_a_start_without_network_waits_for_it(bots, api: FakeBotApi) -> No
     api.fails("getWebhookInfo", Fault.page(502), calls=1)
     ana.says("hello")
     async with bots(api) as bot:
-        assert await api.answers(ana, 1, 30) == ["You said: hello"]
+        assert await api.answers(ana, 1, 60) == ["You said: hello"]
         assert any("waiting" in notice for notice in bot.notices)
 
 
@@ -152,6 +152,6 @@ async def test_telegram_j8_an_answer_that_is_almost_done_comes_before_the_end(bo
         await bot.until(lambda: bot.status.state == "stopped")
         ana.says("too late for this process")
         go_on.set()
-        await asyncio.wait_for(asyncio.shield(bot.running), 30)
+        await asyncio.wait_for(asyncio.shield(bot.running), 60)
     assert api.screen(ana).answers == ["Here it is."]
     assert [update.body["message"]["text"] for update in api.waiting] == ["too late for this process"]

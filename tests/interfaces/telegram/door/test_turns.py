@@ -87,7 +87,7 @@ async def test_telegram_a9_two_messages_of_the_same_second_are_answered_in_their
     await held.reached("my code is 42")
     ana.says("what is my code?")
     gate.set()
-    assert await bot.api.answers(ana, 2, 30) == [said("my code is 42"), said("what is my code?")]
+    assert await bot.api.answers(ana, 2, 60) == [said("my code is 42"), said("what is my code?")]
     assert [message.content for message in bot.model.requests[-1].messages if "42" in message.content]
 
 
@@ -98,7 +98,7 @@ async def test_telegram_a9_a_file_that_takes_long_is_not_overtaken_by_the_text_b
     bot.api.fails("download", Fault.slow(1.0))
     ana.sends_photo(caption="look at this")
     ana.says("and answer this")
-    await bot.api.answers(ana, 1, 30)
+    await bot.api.answers(ana, 1, 60)
     await bot.idle()
     first = bot.model.requests[0]
     said_first = [one.content for one in first.messages if one.role == "user"]
@@ -122,10 +122,10 @@ async def test_telegram_a10_places_do_not_wait_for_one_another(bots, api: FakeBo
         topic.says("@goat_bot hi")
         general.says("@goat_bot hi")
         for place in (ben, topic, general):
-            assert (await api.answers(place, 1, 30))[0].endswith("hi")
+            assert (await api.answers(place, 1, 60))[0].endswith("hi")
         assert api.screen(ana).answers == []
         gate.set()
-        assert await api.answers(ana, 1, 30) == [said("long")]
+        assert await api.answers(ana, 1, 60) == [said("long")]
 
 
 async def test_f_b75_a_slow_turn_of_one_person_holds_up_nobody_else(bots, api: FakeBotApi) -> None:
@@ -137,7 +137,7 @@ async def test_f_b75_a_slow_turn_of_one_person_holds_up_nobody_else(bots, api: F
         await held.reached("long")
         for n in range(3):
             ben.says(f"hi {n}")
-            assert (await api.answers(ben, n + 1, 30))[n] == said(f"hi {n}")
+            assert (await api.answers(ben, n + 1, 60))[n] == said(f"hi {n}")
         assert api.screen(ana).answers == []
 
 
@@ -154,7 +154,7 @@ async def test_telegram_a10_no_more_turns_run_than_the_settings_say(bots, api: F
         for gate in gates:
             gate.set()
         for n, one in enumerate(people):
-            assert await api.answers(one, 1, 30) == [said(f"m{n}")]
+            assert await api.answers(one, 1, 60) == [said(f"m{n}")]
 
 
 async def test_telegram_c1_with_steer_a_message_joins_at_the_next_tool_boundary(bots, api: FakeBotApi) -> None:
@@ -176,11 +176,11 @@ async def test_telegram_c1_with_steer_a_message_joins_at_the_next_tool_boundary(
 
         bot.model.answer = answer
         ana.says("say hello")
-        await asyncio.wait_for(began.wait(), 30)
+        await asyncio.wait_for(began.wait(), 60)
         ana.says("also in French")
         await bot.until(lambda: not api.waiting)
         go_on.set()
-        assert await api.answers(ana, 1, 30) == ["Bonjour, hello."]
+        assert await api.answers(ana, 1, 60) == ["Bonjour, hello."]
         await bot.idle()
         assert bot.model.asked() == "also in French"
         assert api.screen(ana).answers == ["Bonjour, hello."]
@@ -213,7 +213,7 @@ async def test_telegram_c1_with_queue_each_message_has_its_own_answer(bots, api:
         ana.says("three")
         await bot.until(lambda: not api.waiting)
         gate.set()
-        assert await api.answers(ana, 3, 30) == [said("one"), said("two"), said("three")]
+        assert await api.answers(ana, 3, 60) == [said("one"), said("two"), said("three")]
 
 
 async def test_telegram_c1_with_interrupt_the_answer_ends_visibly_and_the_message_is_answered(
@@ -226,7 +226,7 @@ async def test_telegram_c1_with_interrupt_the_answer_ends_visibly_and_the_messag
         ana.says("one")
         await held.reached("one")
         ana.says("two")
-        assert await api.answers(ana, 2, 30) == ["⏹ I left that answer because of your new message.", said("two")]
+        assert await api.answers(ana, 2, 60) == ["⏹ I left that answer because of your new message.", said("two")]
         await bot.idle()
         assert len(api.screen(ana).answers) == 2
         texts = [message.content for message in bot.model.requests[-1].messages]
@@ -243,7 +243,7 @@ async def test_telegram_b19_a_late_answer_says_which_message_it_answers(bots, ap
         await held.reached("@goat_bot one")
         second = ben.at(group).says("@goat_bot two")
         gate.set()
-        await api.answers(group, 2, 30)
+        await api.answers(group, 2, 60)
         answers = [seen for seen in api.screen(group).messages if seen.from_bot]
         assert [seen.reply_to for seen in answers] == [first.id, second.id]
 
@@ -255,7 +255,7 @@ async def test_telegram_c2_stop_is_acknowledged_at_once_while_the_model_hangs(bo
     ana.says("think for ever")
     await held.reached("think for ever")
     ana.says("/stop")
-    assert await bot.api.answers(ana, 1, 30) == ["Stopped."]
+    assert await bot.api.answers(ana, 1, 60) == ["Stopped."]
     await bot.idle()
     assert bot.api.screen(ana).answers == ["Stopped."]
 
@@ -274,11 +274,11 @@ async def test_telegram_c7_stop_while_a_tool_blocks_its_thread(bots, api: FakeBo
             ana.says("stare")
             await bot.until(lambda: bot.model.requests)
             ben.says("hi")
-            assert await api.answers(ben, 1, 30) == [said("hi")]
+            assert await api.answers(ben, 1, 60) == [said("hi")]
             ana.says("/stop")
-            assert await api.answers(ana, 1, 30) == ["Stopped."]
+            assert await api.answers(ana, 1, 60) == ["Stopped."]
             ana.says("hello")
-            assert await api.answers(ana, 2, 30) == ["Stopped.", said("hello")]
+            assert await api.answers(ana, 2, 60) == ["Stopped.", said("hello")]
 
 
 async def test_telegram_c2_stop_kills_the_processes_of_a_command(bots, api: FakeBotApi, tmp_path) -> None:
@@ -349,10 +349,10 @@ async def test_telegram_c5_new_ends_the_turn_and_its_answer_never_appears(bot) -
     ana.says("the old question")
     await held.reached("the old question")
     ana.says("/new")
-    await bot.api.answers(ana, 1, 30)
+    await bot.api.answers(ana, 1, 60)
     gate.set()
     ana.says("hello")
-    await bot.api.answers(ana, 2, 30)
+    await bot.api.answers(ana, 2, 60)
     await bot.idle()
     assert said("the old question") not in bot.api.screen(ana).answers
     history = [one.content for one in bot.model.requests[-1].messages if one.role != "system"]
@@ -365,10 +365,10 @@ async def test_telegram_c8_a_turn_that_takes_too_long_is_told_and_the_lane_is_fr
         held = Held(bot)
         held.hold("hang")
         ana.says("hang")
-        (told,) = await api.answers(ana, 1, 30)
+        (told,) = await api.answers(ana, 1, 60)
         assert "longer than 1 seconds" in told
         ana.says("hello")
-        assert (await api.answers(ana, 2, 30))[1] == said("hello")
+        assert (await api.answers(ana, 2, 60))[1] == said("hello")
         await bot.idle()
 
 
@@ -383,7 +383,7 @@ async def test_telegram_b26_a_failure_is_told_in_plain_words_with_a_number(bots,
 
         bot.model.answer = fail
         who.says("hello")
-        (told,) = await api.answers(who, 1, 30)
+        (told,) = await api.answers(who, 1, 60)
         if admin:
             assert told == "The model m-1 gave no answer: the key was refused. Put a valid one into .env."
         else:

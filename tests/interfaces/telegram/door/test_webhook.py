@@ -119,5 +119,5 @@ async def test_a_webhook_that_stands_is_taken_away_before_polling(bots, api: Fak
     api.world.webhook = Hook("http://127.0.0.1:9/nowhere", None)
     ana.says("hello")
     async with bots(api):
-        assert await api.answers(ana, 1, 30) == ["You said: hello"]
+        assert await api.answers(ana, 1, 60) == ["You said: hello"]
     assert api.world.webhook is None

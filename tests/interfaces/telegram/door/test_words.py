@@ -24,7 +24,7 @@ async def test_a73_an_answer_with_broken_markup_arrives_whole(bot) -> None:
     bot.model.answer = answer
     for place in range(len(MARKED)):
         ana.says(f"number {place}")
-        await bot.api.answers(ana, place + 1, 30)
+        await bot.api.answers(ana, place + 1, 60)
         await bot.idle()
     assert bot.api.screen(ana).answers == MARKED
     assert [call.error for call in bot.api.calls if call.status == 400] == []
@@ -52,6 +52,6 @@ async def test_f_b70_what_a_command_says_is_no_markup(bot) -> None:
     ana = bot.api.person("Ana")
     text = "You are *Goat_x_* with <b>horns</b> & `hooves`"
     ana.says(f"/identity {text}")
-    (told,) = await bot.api.answers(ana, 1, 30)
+    (told,) = await bot.api.answers(ana, 1, 60)
     assert text in told
     assert bot.api.screen(ana).last.marked("bold") == []
