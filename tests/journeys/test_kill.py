@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -9,9 +10,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from goat.cli.main import run
 
 POINTS = (
     "journal_committed",
@@ -41,6 +46,14 @@ def goat(home: Path, *arguments: str, text: str = "", failpoint: str = "") -> su
     return subprocess.run(command, input=text.encode(), capture_output=True, env=env, timeout=90, check=False)
 
 
+def searched(home: Path, text: str) -> list[dict[str, Any]]:
+    """What `goat search` finds, run in this process."""
+    with redirect_stdout(io.StringIO()) as out:
+        assert run(["search", text, "--json", "--home", str(home)]) == 0
+    found: list[dict[str, Any]] = json.loads(out.getvalue())["results"]
+    return found
+
+
 def spoken(home: Path) -> list[str]:
     """What the person said, from the file itself."""
     with sqlite3.connect(home / "journal.db") as journal:
@@ -63,7 +76,7 @@ def test_a_kill_in_a_turn_loses_and_doubles_nothing(seed: int, tmp_path: Path) -
     assert b"Traceback" not in again.stderr
     assert spoken(tmp_path) == [*kept, "after the kill word99"]
     for text in kept:
-        found = json.loads(goat(tmp_path, "search", text, "--json").stdout)["results"]
+        found = searched(tmp_path, text)
         assert found[0]["text"] == text, f"seed {seed}, {point}:{arrival}"
         assert sum(result["text"] == text for result in found) == 1
 
@@ -83,6 +96,6 @@ def test_a_kill_in_reindex_is_caught_up_by_the_next_command(point: str, tmp_path
     assert goat(tmp_path, "chat", text="\n".join(sent) + "\n").returncode == 0
     goat(tmp_path, "reindex", failpoint=point)
     for text in sent:
-        found = json.loads(goat(tmp_path, "search", text, "--json").stdout)["results"]
+        found = searched(tmp_path, text)
         assert [result["text"] for result in found].count(text) == 1
         assert found[0]["text"] == text

@@ -99,8 +99,8 @@ async def test_a16_a_search_on_demand_finds_what_the_reflex_finds_in_the_same_or
     assert [(one.episode.text, one.relevance) for one in searched.results] == list(reflex.items())
 
 
-@pytest.mark.parametrize(("most", "seen"), [(None, 30), (3, 3)])
-async def test_a23_thirty_results_are_looked_at_unless_set_otherwise(most: int | None, seen: int) -> None:
+@pytest.mark.parametrize(("most", "seen"), [(None, 20), (3, 3)])
+async def test_a23_twenty_results_are_looked_at_unless_set_otherwise(most: int | None, seen: int) -> None:
     chosen = {} if most is None else {"max_results_per_search": most}
     async with memory_app(Settings(retrieval_budget=RetrievalBudgetSettings(**chosen))) as app:
         await archive(app, [f"The boiler took water, litre {number}." for number in range(40)])

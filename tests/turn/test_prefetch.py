@@ -149,7 +149,7 @@ async def test_a_search_that_found_nothing_because_everything_was_away_leaves_wh
         await say(app, "boiler water")
         before = await thread_of(app)
         lexical.away = True
-        await say(app, "zebras of the savannah")
+        await say(app, "boiler valve drips")
         after = await thread_of(app)
     assert before.held
     assert (after.held, after.held_query) == (before.held, "boiler water")

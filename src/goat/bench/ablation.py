@@ -42,7 +42,7 @@ STAGES: Mapping[str, Mapping[str, Any]] = {
 """The stages that can be off, and the weights that switch them off."""
 
 COLUMNS = ("any@10", "share@10", "nDCG@10", "session any@5", "session share@10")
-SCATTERED_COLUMN, LANGUAGES_COLUMN, AUROC_COLUMN = "random order any@10", "languages nDCG@10", "AUROC"
+SCATTERED_COLUMN, LANGUAGES_COLUMN, AUROC_COLUMN = "random order any@10", "languages any@10", "AUROC"
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class _Tally:
         if seen.kind == SCATTERED:
             self.scattered.append(measured[0])
         elif seen.kind == LANGUAGES:
-            self.languages.append(measured[2])
+            self.languages.append(measured[0])
         else:
             self.told.append(measured)
             scores = fuse(seen.question.text, seen.weighed.near, seen.weighed.evidence, weights)

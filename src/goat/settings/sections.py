@@ -132,7 +132,7 @@ class RetrievalBudgetSettings(Section):
     """How the context budget is shared between L2 and L3, and how many results are looked at."""
 
     max_results_per_search: Count = Field(
-        default=30, description="The most results that the search inside a turn returns."
+        default=20, description="The most results that the search inside a turn returns."
     )
     l2_floor_tokens: Annotated[int, Field(ge=0)] = Field(
         default=500, description="What L2 keeps when L3's guarantee would leave it less."
@@ -151,7 +151,7 @@ class RetrievalBudgetSettings(Section):
 class PrefetchSettings(Section):
     """The search after a reply, and the order of the results that a thread holds."""
 
-    max_results: Count = Field(default=30, description="How many results a thread holds.")
+    max_results: Count = Field(default=20, description="How many results a thread holds.")
     recency_window_days: Annotated[float, Field(gt=0)] = Field(
         default=30, description="The age in days at which recency counts nothing any more."
     )

@@ -43,6 +43,7 @@ API: Final = "https://api.telegram.org/bot"
 FILES: Final = "https://api.telegram.org/file/bot"
 
 _CONNECTIONS: Final = 100
+_CONNECT_SECONDS: Final = 10.0
 _UPLOAD_SECONDS: Final = 120.0
 _POLL_GRACE_SECONDS: Final = 15.0
 _DEFAULT_PAUSE: Final = 5.0
@@ -262,12 +263,13 @@ class _Request(HTTPXRequest):
     __slots__ = ()
 
     def __init__(self, connections: int, timeout: float | None) -> None:
+        before = _CONNECT_SECONDS if timeout is None else min(_CONNECT_SECONDS, timeout / 3)
         super().__init__(
             connections,
             read_timeout=timeout,
             write_timeout=timeout,
-            connect_timeout=10.0,
-            pool_timeout=timeout,
+            connect_timeout=before,  # well before the whole call is given up, so that it surely was not sent
+            pool_timeout=before,
             media_write_timeout=_UPLOAD_SECONDS,
             httpx_kwargs={"verify": _trusted()},
         )
