@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as npst
 
 from goat.adapters.database import Database
 from goat.adapters.journal import SqlEmbeddings, journal_database
-from goat.adapters.lexical_sqlite import SqliteLexicalIndex
 from goat.adapters.passages_sqlite import SqlitePassages
 from goat.adapters.vector_codes import to_codes, usual_scale
 from goat.adapters.vector_scan import COMPARED, ScanVectorIndex
 from goat.errors import BackendUnavailable
-from goat.records.search import EVERYWHERE, Floats, LexicalDocument, VectorRow, Where
+from goat.records.search import EVERYWHERE, Floats, VectorRow
 from goat.testing.clock import FakeClock
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -82,23 +80,6 @@ def codes_in(path: Path) -> np.ndarray:
 
 
 # Quality
-
-
-@settings(max_examples=60, deadline=None)
-@given(npst.arrays(np.float32, (2, E5), elements=st.floats(-1, 1, width=32)))
-def test_a_code_is_off_by_at_most_half_a_step_where_it_is_not_cut(vectors: Floats) -> None:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = vectors / np.where(norms > 0, norms, 1)
-    scale = usual_scale(E5)
-    restored = to_codes(vectors, scale) * scale
-    reach = 127 * scale
-    np.testing.assert_allclose(restored, np.clip(vectors, -reach, reach), atol=scale * 0.5 + 2**-12)
-
-
-def test_codes_made_from_what_the_journal_keeps_are_the_same_to_the_bit() -> None:
-    vectors = units(500, dimensions=E5)
-    scale = usual_scale(E5)
-    np.testing.assert_array_equal(to_codes(vectors, scale), to_codes(vectors.astype(np.float16), scale))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -311,52 +292,7 @@ async def test_a_folder_that_cannot_be_written_is_told_as_the_index_being_away(
     assert await index.cursor() == 0
 
 
-# Beside the lexical index
-
-
-def document(number: int, chat: str = "home") -> LexicalDocument:
-    at = NOON + timedelta(minutes=number)
-    return LexicalDocument("ana", number, 100 + number, chat, at, {"tea": 1}, 1)
-
-
-async def test_both_indexes_share_what_is_known_of_a_passage(database: Database, tmp_path: Path) -> None:
-    passages, vectors = SqlitePassages(database), units(4)
-    words = SqliteLexicalIndex(database, passages)
-    index = ScanVectorIndex(database, passages, tmp_path, "e5", DIMENSIONS)
-    await words.apply([document(n, "work" if n == 2 else "home") for n in range(3)], [], cursor=1)
-    await index.apply(rows(vectors), [], cursor=1)
-    # The words index knows better where passage 2 was said, and passage 3 it has not met yet.
-    hits = await index.search("ana", vectors[0], 9, Where(chat="home"))
-    assert sorted(hits.ords.tolist()) == [0, 1, 3]
-    near = await words.neighbourhood("ana", np.array([3]), 2, EVERYWHERE)
-    assert near.ords.tolist() == near.around[:, 3].tolist() == [3]
-    assert near.episode_ids.tolist() == [103]
-
-    await words.apply([], [("ana", 0)], cursor=2)
-    assert sorted(await found(index, vectors[0])) == [1, 2, 3]
-    assert np.isnan((await index.score("ana", vectors[0], np.arange(4)))[0])
-
-    await words.clear()
-    assert sorted(await found(index, vectors[0])) == [1, 2, 3]
-    await words.apply([document(1)], [], cursor=1)
-    await index.apply([], [("ana", 1)], cursor=2)
-    assert sorted(await found(index, vectors[0])) == [2, 3]
-    assert (await words.search("ana", ["tea"], 9, EVERYWHERE)).ords.tolist() == [1]
-    await words.clear()
-    assert len(await words.search("ana", ["tea"], 9, EVERYWHERE)) == 0
-    await index.clear()
-    await words.apply([document(n) for n in range(1, 4)], [], cursor=3)
-    near = await words.neighbourhood("ana", np.array([2]), 1, EVERYWHERE)
-    assert near.ords.tolist() == [1, 2, 3]
-
-
-async def test_a_passage_that_only_the_vector_index_knew_leaves_no_trace_when_it_goes(
-    database: Database, tmp_path: Path
-) -> None:
-    index = scan(database, tmp_path)
-    await index.apply([VectorRow("ana", 0, 1, "secretchat", NOON, units(1)[0], "secrettopic")], [], cursor=1)
-    await index.apply([], [("ana", 0)], cursor=2)
-    assert await database.read("test", lambda c: c.exec_driver_sql("SELECT t FROM label").all()) == []
+# Killed
 
 
 CHILD = """

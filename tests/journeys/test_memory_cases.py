@@ -27,7 +27,7 @@ from goat.memory.importer import Aim, survey
 from goat.memory.l1_facts import Facts, Kept
 from goat.memory.senders import choose_sides
 from goat.ports.stores import LexicalIndex
-from goat.records.episodes import Episode, Incoming, NewEpisode, Role
+from goat.records.episodes import Episode, NewEpisode, Role
 from goat.records.models import ChatMessage, ModelRequest, Reply, ToolCall
 from goat.records.search import Floats
 from goat.records.turns import Notice
@@ -36,7 +36,7 @@ from goat.settings import Settings
 from goat.settings.sections import RecallSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
-from goat.testing.faults import Away, Counted, Late
+from goat.testing.faults import Away, Counted
 from goat.testing.models import ScriptedModel
 from goat.tools.tool import ToolContext, tool
 
@@ -379,22 +379,3 @@ async def test_telegram_h12_without_an_embedding_model_and_with_another_one_ever
             assert recall.results[0].episode.text == "the blue boat lies in Sulina"
             assert "meaning" in recall.results[0].mechanisms
     assert set(await shared["embeddings"].models()) == {HashingEmbedder().name, "another model"}  # type: ignore[attr-defined]
-
-
-async def test_a96_who_waits_for_the_search_after_a_reply_waits_however_long_it_takes() -> None:
-    late = Late(MemoryVectorIndex())
-    model = ScriptedModel(["Noted."])
-    instant = Settings(recall=RecallSettings(deadline_ms=50))
-    async with memory_app(instant, vectors=late, model=model) as app:
-        now = app.backends.clock.now()
-        await app.orchestrator.run(Incoming("admin", "test", "the blue boat lies in Sulina", now, source="test"))
-        await late.asked()
-        waiting = asyncio.ensure_future(app.settled())
-        await asyncio.sleep(0)
-        app.backends.clock.move(3600)
-        assert not waiting.done()
-        late.open.set()
-        async with asyncio.timeout(30):
-            await waiting
-        thread = await app.memory.thread("admin", "test")
-        assert thread.value.held_for > 0  # the search has ended, and its result is what the next turn is served from

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from goat.adapters.lexical_memory import MemoryLexicalIndex
+from goat.adapters.vector_memory import MemoryVectorIndex
 from goat.app import App
 from goat.errors import BackendUnavailable
 from goat.records.episodes import Incoming
@@ -18,7 +19,7 @@ from goat.settings import Settings
 from goat.settings.sections import PrefetchSettings, RecallSettings
 from goat.testing.app import memory_app, say
 from goat.testing.clock import FakeClock
-from goat.testing.faults import Away, Counted, Hanging
+from goat.testing.faults import Away, Counted, Hanging, Late
 from goat.testing.models import ScriptedModel
 from goat.testing.observer import KeepingObserver
 from goat.turn.prefetch import TOPIC_RETURN, Prefetched
@@ -232,3 +233,22 @@ async def test_a_return_after_days_keeps_the_topic_and_searches_again() -> None:
         assert (await thread_of(app)).topic_id == topic
     assert result.record is not None
     assert (result.record.state, result.record.served_by) == (ThreadState.WARM, "reflex")
+
+
+async def test_a96_who_waits_for_the_search_after_a_reply_waits_however_long_it_takes() -> None:
+    late = Late(MemoryVectorIndex())
+    model = ScriptedModel(["Noted."])
+    instant = Settings(recall=RecallSettings(deadline_ms=50))
+    async with memory_app(instant, vectors=late, model=model) as app:
+        now = app.backends.clock.now()
+        await app.orchestrator.run(Incoming("admin", "test", "the blue boat lies in Sulina", now, source="test"))
+        await late.asked()
+        waiting = asyncio.ensure_future(app.settled())
+        await asyncio.sleep(0)
+        app.backends.clock.move(3600)
+        assert not waiting.done()
+        late.open.set()
+        async with asyncio.timeout(30):
+            await waiting
+        thread = await app.memory.thread("admin", "test")
+        assert thread.value.held_for > 0  # the search has ended, and its result is what the next turn is served from
