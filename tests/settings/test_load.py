@@ -99,6 +99,9 @@ VALID_TEXT = {
     "model.provider": "groq",
     "model.base_url": "http://host/v1",
     "turn.zone": "UTC",
+    "telegram.during_turn": "queue",
+    "telegram.silence_seconds": "120",
+    "telegram.webhook_url": "https://host/hook",
     "logs.level": "ERROR",
 }
 

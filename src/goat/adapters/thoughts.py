@@ -117,6 +117,8 @@ class _Scan:
 
     def _fence(self, mark: re.Match[str]) -> bool:
         """A code block, up to its closing fence or the end."""
+        if not self._final and "\n" not in self._text[mark.end() :]:
+            return self._hold_tags(mark.end())  # backticks further on in its line would make it no fence
         rule = mark["rule"]
         closing = re.compile(rf"^ {{0,3}}{re.escape(rule[0])}{{{len(rule)},}}[ \t]*$", re.MULTILINE)
         closed = closing.search(self._text, mark.end())
@@ -128,13 +130,18 @@ class _Scan:
         paragraph = self._text.find("\n\n", mark.end())
         limit = len(self._text) if paragraph < 0 else paragraph
         closed = re.compile(rf"(?<!`){mark['ticks']}(?!`)").search(self._text, mark.end(), limit)
-        if closed is None and paragraph < 0 and not self._final:
-            tag = re.compile(TAG, re.IGNORECASE).search(self._text, mark.end())
-            held = tag or UNFINISHED.search(self._text, mark.end())
-            self._show(held.start() if held else len(self._text))
-            return False
+        settled = paragraph >= 0 if closed is None else closed.end() < len(self._text)  # else there may come more
+        if not settled and not self._final:
+            return self._hold_tags(mark.end())
         self._show(closed.end() if closed else mark.end())
         return True
+
+    def _hold_tags(self, since: int) -> bool:
+        """Show what is left up to the first tag, of which more text decides whether it is one."""
+        tag = re.compile(TAG, re.IGNORECASE).search(self._text, since)
+        held = tag or UNFINISHED.search(self._text, since)
+        self._show(held.start() if held else len(self._text))
+        return False
 
     def _opening(self, mark: re.Match[str]) -> bool:
         self._show(mark.start())
