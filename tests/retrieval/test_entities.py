@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,3 +87,12 @@ async def test_an_extractor_answers_for_each_text_in_order(extractor: EntityExtr
 
 async def test_the_null_object_finds_nothing() -> None:
     assert await NoEntities().extract(["I met Ana in Cluj"]) == [()]
+
+
+@pytest.mark.parametrize(
+    "text", ["mine", "you", "orchestratorul", "user", "I", "it is mine, not yours", "ask the user"]
+)
+@pytest.mark.parametrize("shaped", [str, str.capitalize])
+def test_a62_pronouns_and_words_for_oneself_are_nobody(text: str, shaped: Callable[[str], str]) -> None:
+    assert entities_of(shaped(text)) == ()
+    assert entities_of(f"Well, {text} said so") == ()

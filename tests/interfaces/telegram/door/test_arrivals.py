@@ -322,6 +322,8 @@ async def test_telegram_a18_a_chat_that_shut_the_bot_out_is_given_up_and_the_oth
             return "Done."
 
         bot.model.answer = answer
+        ana.says("/whoami")  # a bot may write only to somebody who has opened it
+        await api.answers(ana, 1, 60)
         ben.says("do it")
         await bot.until(lambda: bot.model.requests)
         ben.blocks_bot()

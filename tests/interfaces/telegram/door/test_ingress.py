@@ -295,6 +295,9 @@ async def test_after_days_without_updates_a_new_numbering_is_heard(api: FakeBotA
         ana.says("hello")
         await one.until(lambda: one.numbers() == [1001] and not api.waiting)
         one.clock.move(7 * 86_400)
+        polls = api.calls_of("getUpdates")
+        await one.until(lambda: any("offset" not in c.params for c in api.calls_of("getUpdates")[len(polls) :]))
+        await one.until(lambda: one.polls == len(api.calls_of("getUpdates")))
         api.inject({"message": {"message_id": 9, "date": 0, "chat": {"id": 1, "type": "private"}, "text": "hi"}}, 17)
         await one.until(lambda: one.numbers() == [1001, 17])
 
