@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from goat.adapters.vector_codes import to_codes, usual_scale
+from goat.adapters.vector_codes import gathered, scan, to_codes, usual_scale
 from goat.records.search import Floats
 
 E5 = 384
@@ -29,3 +29,28 @@ def test_codes_made_from_what_the_journal_keeps_are_the_same_to_the_bit() -> Non
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     scale = usual_scale(E5)
     np.testing.assert_array_equal(to_codes(vectors, scale), to_codes(vectors.astype(np.float16), scale))
+
+
+@settings(max_examples=60)
+@given(
+    npst.arrays(np.float32, E5, elements=st.floats(-1, 1, width=32)),
+    st.integers(0, 70),
+    st.integers(0, 2**32 - 1),
+)
+def test_a_scan_is_off_by_no_more_than_the_rounding_of_the_query(query: Floats, rows: int, seed: int) -> None:
+    codes = np.random.default_rng(seed).integers(-127, 128, (rows, E5), dtype=np.int8)
+    exact = codes.astype(np.float64) @ query.astype(np.float64)
+    step = float(np.abs(query).max()) / 127
+    most = np.abs(codes.astype(np.float64)).sum(axis=1) * step * 0.5
+    found = scan(codes, query)
+    assert found.dtype == np.float32
+    assert (np.abs(found - exact) <= most * 1.001 + 1e-3).all()
+
+
+def test_gathered_rows_are_compared_with_the_query_as_it_is() -> None:
+    random = np.random.default_rng(1)
+    codes = random.integers(-127, 128, (5000, E5), dtype=np.int8)
+    query = random.normal(size=E5).astype(np.float32)
+    rows = np.sort(random.choice(5000, 2500, replace=False))
+    exact = codes[rows].astype(np.float64) @ query.astype(np.float64)
+    np.testing.assert_allclose(gathered(codes, rows, query), exact, rtol=1e-4, atol=0.05)
