@@ -116,9 +116,9 @@ def relevance(data: DataOption, limit: LimitOption = None, write: WriteOption = 
         for fold in fitting.folds(ranked, weights_for(model)):
             status.update(f"fitted without {fold.sample} …")
             found.append(fold)
-    titles = ("AUROC", "foreign AUROC", "evidence kept", "· languages", "foreign shown", "loss × 100")
-    rows = [(fold.sample, fold.questions, _percent(astuple(fold.after))) for fold in found]
-    means = [_percent(astuple(fitting.mean(found, after))) for after in (True, False)]
+    titles = ("AUROC", "foreign AUROC", "evidence kept", "foreign shown", "loss × 100")
+    rows = [(fold.sample, fold.questions, _percent(fold.after.left_out)) for fold in found]
+    means = [_percent(fitting.mean(found, after).left_out) for after in (True, False)]
     out.print(_folds(f"{data.stem}: each conversation judged by the weights of the others, %", titles, rows, means))
     _show_row(out, fitting.common(found), model, write)
 

@@ -10,6 +10,7 @@ rerank      their order by a model that reads query and result together, where t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -170,13 +171,16 @@ class Retriever:
     async def _evidence(
         self, query: Query, recipe: Recipe, near: Neighbourhood, candidates: Candidates, progress: _Progress
     ) -> Evidence:
-        lexical = await progress.spare(
-            "lexical features",
-            self._lexical.features(query.owner, query.terms, near, query.where),
-            context.no_lexical_features(near),
-        )
         unknown = np.full(near.around.shape, np.nan, dtype=np.float32), self._weights.unrelated(query.vector)
-        around, unrelated = await progress.spare("cosines", self._compared(query, recipe, near.around), unknown)
+        lexical, (around, unrelated), named = await asyncio.gather(
+            progress.spare(
+                "lexical features",
+                self._lexical.features(query.owner, query.terms, near, query.where),
+                context.no_lexical_features(near),
+            ),
+            progress.spare("cosines", self._compared(query, recipe, near.around), unknown),
+            self._named(query, near, progress),
+        )
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
@@ -191,7 +195,7 @@ class Retriever:
             same_text=same_text,
             in_window=np.isfinite(distances(query.windows, near.at)) | telling,
             nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
-            named=await self._named(query, near, progress),
+            named=named,
             key_held=any("keys" in found for found in mechanisms),
             echo=echo,
             beside_echo=beside_echo,
