@@ -75,6 +75,15 @@ def test_the_printed_table_says_which_goal_is_missed_and_the_document_holds_ever
     assert len(by_name["BM25 · evidence found · sessions share@10"]["interval"]) == 2
 
 
+def test_no_figure_is_cut_off_on_a_screen_of_80_columns() -> None:
+    console = Console(width=80, record=True, file=StringIO())
+    show(console, outcome(), "made up")
+    printed = console.export_text()
+    assert "…" not in printed
+    assert len(re.findall(r"any@10 .*75\.0 .*≥ 90 *\n.* missed|≥ 95\.5 *\n.* missed", printed)) == 2
+    assert printed.count("62.5–90.0") >= 8
+
+
 def test_a_figure_without_an_interval_has_none_in_the_document_and_no_column() -> None:
     plain = Figure("speed", 3.0, "ms", 5.0)
     assert rows([plain]) == [{"name": "speed", "value": 3.0, "unit": "ms", "goal": 5.0, "met": True}]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -30,6 +31,9 @@ GOALS = {
     "sessions any@5": 96.0,
     "sessions share@10": 95.5,
 }
+WIDE = 120
+"""The columns of a screen from which a figure and its interval have room on one line."""
+LONGEST_MEASURE, LONGEST_INTERVAL = len("sessions share@10"), len("99.9–100.0")
 IN_PROMPT_GOAL, TOKENS_GOAL, AUROC_GOAL = 80.0, 4_000.0, 0.75
 
 Measure: TypeAlias = Callable[[Sequence[str], frozenset[str], int], float]
@@ -72,7 +76,7 @@ def write(path: Path, outcome: Outcome, name: str) -> None:
 def show(console: Console, outcome: Outcome, name: str) -> None:
     """Print the tables, with 95 % bootstrap intervals."""
     for section in sections(outcome.asked):
-        console.print(_table(section, name))
+        console.print(_table(section, name, wide=console.width >= WIDE))
     report.show(console, f"{name}: prompt and abstention", single_figures(outcome.asked))
     console.print(_times_taken(outcome, name))
     console.print(f"{outcome.embedder}; {report.machine()}", highlight=False)
@@ -166,26 +170,32 @@ def _table_figures(found: Sequence[Section]) -> Iterator[Figure]:
                 yield _figure(f"{NAMES[system]} · {section.title} · {row.name}", measured, "%", goal)
 
 
-def _table(section: Section, name: str) -> Table:
+def _table(section: Section, name: str, wide: bool) -> Table:
+    """The rows of a section; the intervals stand beside the figures on a wide screen, and else below them."""
     title = f"{name}: {section.title}, % with 95 % bootstrap intervals (n = {section.questions})"
-    table = Table(title=title, title_justify="left")
-    table.add_column("", no_wrap=True)
+    table = Table(title=title, title_justify="left", box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
+    table.add_column("", min_width=LONGEST_MEASURE)
     for system in section.rows[0].found:
-        table.add_column(NAMES[system], justify="right")
+        table.add_column(NAMES[system], justify="right", max_width=None if wide else LONGEST_INTERVAL)
     goals = any(row.goal is not None for row in section.rows)
     if goals:
         table.add_column("goal", justify="right")
     for row in section.rows:
-        cells = [f"{one.mean:.1f} \\[{one.low:.1f}–{one.high:.1f}]" for one in row.found.values()]
-        table.add_row(row.name, *cells, *([_goal(row)] if goals else []))
+        cells = [_cell(one, wide) for one in row.found.values()]
+        table.add_row(row.name, *cells, *([_goal(row, wide)] if goals else []))
     return table
 
 
-def _goal(row: Row) -> str:
+def _cell(found: Interval, wide: bool) -> str:
+    between = f"{found.low:.1f}–{found.high:.1f}"
+    return f"{found.mean:.1f} \\[{between}]" if wide else f"{found.mean:.1f}\n{between}"
+
+
+def _goal(row: Row, wide: bool) -> str:
     if row.goal is None:
         return ""
     verdict = report.verdict(row.found["goat"].mean >= row.goal)
-    return f"≥ {row.goal:g} {verdict}"
+    return f"≥ {row.goal:g}{' ' if wide else chr(10)}{verdict}"
 
 
 def _times_taken(outcome: Outcome, name: str) -> Table:
