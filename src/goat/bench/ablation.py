@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich import box
+from rich.table import Table
 
 from goat.bench.evidence import LANGUAGES, SCATTERED, TOLD, Say, Seen, walk
 from goat.bench.fusion import judge, one
@@ -96,6 +98,19 @@ def _rows(model: str) -> Sequence[Weights]:
     """The weights that collect: as they are, and without centring."""
     weights = weights_for(model)
     return weights, replace(weights, centring=0.0)
+
+
+def table(found: Mapping[str, Mapping[str, float]], title: str) -> Table:
+    """The measures of every variant, in a form that has room on 80 columns."""
+    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    shown.add_column("")
+    columns = list(found[EVERY])
+    for name in columns:
+        shown.add_column(name.replace(" ", "\n").replace("@", "\n@"), justify="right", no_wrap=True)
+    for stage, row in found.items():
+        figures = (f"{row[name]:.{3 if name == AUROC_COLUMN else 1}f}" for name in columns)
+        shown.add_row(stage.replace("without", "−"), *figures)
+    return shown
 
 
 def figures(found: Mapping[str, Mapping[str, float]]) -> list[Figure]:

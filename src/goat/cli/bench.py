@@ -77,21 +77,12 @@ def ablation(
     json_out: JsonOut = None,
 ) -> None:
     """What each stage of the ranking is worth: the measures with it off. Takes some minutes."""
-    from rich.table import Table
-
     from goat.bench import ablation, report
 
     out, err = consoles()
     with err.status("reading …") as status:
         asked, found = ablation.run(data, limit, lambda step: status.update(f"{step} …"))
-    table = Table(title=f"{data.stem}: each stage off, % (n = {asked})", title_justify="left")
-    columns = list(found[ablation.EVERY])
-    for title in ("", *columns):
-        table.add_column(title, justify="right" if title else "left")
-    for stage, row in found.items():
-        digits = {ablation.AUROC_COLUMN: 3}
-        table.add_row(stage, *(f"{row[column]:.{digits.get(column, 1)}f}" for column in columns))
-    out.print(table)
+    out.print(ablation.table(found, f"{data.stem}: each stage off, % (n = {asked})"))
     if json_out:
         report.write_json(json_out, "ablation", ablation.figures(found))
 
