@@ -124,13 +124,19 @@ class LexicalFeatures:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A found episode. `relevance` is calibrated to 0..1; `parts` says what its score is made of."""
+    """A found episode. `relevance` is calibrated to 0..1; `parts` says what its score is made of, `ord` which of its
+    passages was found, where that is known.
+
+    `copies` are the times at which the same was said in other episodes that were found, earliest first.
+    """
 
     episode: Episode
     relevance: float
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     mechanisms: tuple[str, ...] = ()
+    ord: int | None = None
+    copies: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

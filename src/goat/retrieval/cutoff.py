@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,14 +32,17 @@ def cut(
     least_relevance: float,
     limit: int,
     significance: float,
+    without: Collection[int] = (),
 ) -> Ords:
     """Rows of the best episodes, best first, at most `limit`: those at or above `least_relevance`, and the spared.
+    The episodes in `without` are passed over.
 
     Half of the places belong to the spared, the nearest to an asked moment first (`distance` in seconds, one per
     candidate): better matches from other times cannot drive out what was said then. Where there is a least relevance,
     what lies behind a significant gap goes too; that the query was asked before makes no gap, and once is enough.
     """
     best = best_passages(near, scores.total)
+    best = best[~np.isin(near.episode_ids[best], list(without))]
     kept = best[(scores.worth[best] >= least_relevance) | scores.spared[best]]
     if least_relevance and scores.echo is not None:
         asked_before = kept[scores.echo[kept]]

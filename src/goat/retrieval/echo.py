@@ -5,10 +5,15 @@ So the best among them says nothing of whether the archive knows the answer, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from goat.records.search import Floats, Neighbourhood
+from goat.records.episodes import Episode, Role
+from goat.records.search import Floats, Neighbourhood, Recalled
+from goat.retrieval.query import distinct_terms, sought, whole_text_term
+from goat.retrieval.terms import is_short_question
 
 HELD_BY_AN_ECHO = 0.8
 """The share of the query's words, by idf, from which a short question is the same question in other words."""
@@ -24,3 +29,26 @@ def echoes(near: Neighbourhood, held: Floats, same_text: NDArray[np.bool_]) -> N
 def beside(echo: NDArray[np.bool_], near: Neighbourhood) -> NDArray[np.bool_]:
     """Which candidates stand so near to an echo that they borrow its words."""
     return np.asarray(np.isin(near.around, near.ords[echo]).any(axis=1) & ~echo, dtype=np.bool_)
+
+
+def beyond(question: str, results: Sequence[Recalled]) -> tuple[Recalled, ...]:
+    """The results that say something beyond the question.
+
+    The others are the same text, and short questions of the person of which nearly all words stand in the question, or
+    in which nearly all words of the question stand.
+    """
+    whole = whole_text_term(question)
+    others = [one for one in results if whole_text_term(one.episode.text) != whole]
+    asks = {one.episode.id for one in others if _is_own_question(one.episode)}
+    words = set(distinct_terms(sought(question))) if asks else set()
+    return tuple(one for one in others if one.episode.id not in asks or not _alike(words, one.episode.text))
+
+
+def _is_own_question(said: Episode) -> bool:
+    return said.role is Role.USER and not said.speaker and is_short_question(said.text)
+
+
+def _alike(words: set[str], asked: str) -> bool:
+    asked_words = set(distinct_terms(asked))
+    shared = len(words & asked_words)
+    return shared > 0 and shared >= HELD_BY_AN_ECHO * min(len(words), len(asked_words))

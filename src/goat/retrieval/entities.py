@@ -44,7 +44,10 @@ _ADDRESSED = re.compile(
     f"|(?<![{_KATAKANA}])([{_KATAKANA}]{{2,8}})(?=さん|ちゃん|くん|君|様|先生|氏)"
     f"|(?:我叫|名叫|叫做)([{HAN}]{{2,3}})"
     f"|(?<![{_HANGUL}])([{_HANGUL}]{{2,4}})(?=씨|선생님)"
+    f"|(?<![{_HANGUL}])([{_HANGUL}]{{2,3}})(?= 씨(?:[가는를의와도에께랑한네만부]|(?![{_HANGUL}])))"
 )
+"""A form of address that stands by itself is taken for one where no other word begins like it, as `씨앗`, a seed."""
+
 _REGION = re.compile(f"(?:(?<![{HAN}])|(?<=[在去到从回住]))(?![在去到从回住])([{HAN}]{{1,3}}[市省县県都府州国])")
 
 
@@ -53,6 +56,9 @@ class _Lists:
     """The words of `data/entities.toml`, folded."""
 
     connectors: frozenset[str]
+    after_de: frozenset[str]
+    titles: frozenset[str]
+    abbreviations: frozenset[str]
     times: frozenset[str]
     places: Mapping[str, frozenset[str]]
 
@@ -60,14 +66,17 @@ class _Lists:
 @dataclass(frozen=True, slots=True)
 class _Word:
     """A word with a capital, or a small word inside of a name. `leads` says that its capital may be due to its place,
-    `located` that a word of place stands before it."""
+    `located` that a word of place stands before it, `titled` a form of address; `abbreviated` that the point after it
+    may end no sentence."""
 
     text: str
     start: int
     end: int
     capital: bool
-    leads: bool
-    located: bool
+    leads: bool = False
+    located: bool = False
+    titled: bool = False
+    abbreviated: bool = False
 
 
 class RuleEntities:
@@ -113,7 +122,7 @@ def _named(text: str) -> list[Entity]:
     for run in runs:
         whole = fold(run[0].text) in sure or not all(one.capital for one in run) or len(words) == len(run) > 1
         kept = run if whole else [one for one in run if not one.leads]
-        if not kept or (language == "de" and len(kept) == 1 and not kept[0].located):
+        if not kept or (language == "de" and len(kept) == 1 and not (kept[0].located or kept[0].titled)):
             continue
         kind = EntityKind.PLACE if kept[0].located else EntityKind.NAME
         name = " ".join(text[kept[0].start : kept[-1].end].split())
@@ -132,25 +141,29 @@ def _capitalised(text: str, words: Sequence[re.Match[str]], language: str) -> It
     lists = _lists()
     plain = _function_words(language) | lists.times
     before = lists.places.get(language, frozenset()) if language else frozenset({"in"})
-    end, previous = 0, ""
+    end, previous, titled = 0, "", False
     for match in words:
         word, folded = match.group(), fold(match.group())
         gap = text[end : match.start()]
+        is_title = folded in lists.titles and not word.isupper()
         if word[0].isupper():
             bare = _POSSESSIVE.sub("", folded)
-            if len(bare) > 1 and bare not in plain:
-                leads = not previous or _BEGINS.search(gap) is not None
-                yield _Word(word, match.start(), match.end(), True, leads, previous in before and gap == " ")
-        elif folded in lists.connectors:
-            yield _Word(word, match.start(), match.end(), False, False, False)
-        end, previous = match.end(), folded
+            if len(bare) > 1 and bare not in plain and not is_title:
+                shortened = gap == ". " and (titled or previous in lists.abbreviations)
+                leads = not previous or (_BEGINS.search(gap) is not None and not shortened)
+                located = previous in before and gap == " "
+                abbreviated = folded in lists.abbreviations
+                yield _Word(word, match.start(), match.end(), True, leads, located, titled, abbreviated)
+        elif folded in lists.connectors or (folded in lists.after_de and previous == "de"):
+            yield _Word(word, match.start(), match.end(), False)
+        end, previous, titled = match.end(), folded, is_title
 
 
 def _runs(text: str, words: Iterator[_Word]) -> Iterator[list[_Word]]:
     """Words that stand together as one name; it begins and ends with a capital."""
     run: list[_Word] = []
     for word in words:
-        if run and not _goes_on(text[run[-1].end : word.start], word):
+        if run and not _goes_on(run[-1], text[run[-1].end : word.start], word):
             yield from _trimmed(run)
             run = []
         if run or word.capital:
@@ -158,9 +171,11 @@ def _runs(text: str, words: Iterator[_Word]) -> Iterator[list[_Word]]:
     yield from _trimmed(run)
 
 
-def _goes_on(gap: str, word: _Word) -> bool:
+def _goes_on(last: _Word, gap: str, word: _Word) -> bool:
     """Whether what stands between two words lies inside of a name; in "Washington, D.C." it is a comma."""
-    return gap in {" ", "\u00a0"} or (gap == ", " and _INITIALS.fullmatch(word.text) is not None)
+    if gap == ", ":
+        return _INITIALS.fullmatch(word.text) is not None
+    return gap in {" ", "\u00a0"} or (gap == ". " and last.abbreviated)
 
 
 def _trimmed(run: list[_Word]) -> Iterator[list[_Word]]:
@@ -196,5 +211,16 @@ def _function_words(language: str) -> frozenset[str]:
 def _lists() -> _Lists:
     source = resources.files("goat.retrieval").joinpath("data/entities.toml").read_text(encoding="utf-8")
     table = tomllib.loads(source)
-    places = {code: frozenset(fold(words).split()) for code, words in table["places"].items()}
-    return _Lists(frozenset(fold(table["connectors"]).split()), frozenset(fold(table["times"]).split()), places)
+    places = {code: frozenset(fold(listed).split()) for code, listed in table["places"].items()}
+
+    def words(name: str) -> frozenset[str]:
+        return frozenset(fold(table[name]).split())
+
+    return _Lists(
+        connectors=words("connectors"),
+        after_de=words("connectors_after_de"),
+        titles=words("titles"),
+        abbreviations=words("abbreviations"),
+        times=words("times"),
+        places=places,
+    )

@@ -4,15 +4,17 @@ gather      the candidate groups of the recipe, at once
 surround    grow the candidates by their neighbours
 score       lexical features, cosines, one fused score and relevance
 cut         what is not relevant enough, and what is beyond the limit
-fetch       the best episodes from the journal
+fetch       the best episodes from the journal, each text once
 rerank      their order by a model that reads query and result together, where the recipe has time for it
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from time import perf_counter
 from typing import Literal, TypeVar
 
@@ -21,10 +23,12 @@ import numpy as np
 from goat.errors import BackendUnavailable
 from goat.ports.models import Reranker
 from goat.ports.stores import Journal, LexicalIndex, Uses, VectorIndex
+from goat.records.episodes import Episode
 from goat.records.search import NEIGHBOUR_REACH, Floats, Lost, Neighbourhood, Ords, Recall, Recalled
 from goat.retrieval import context
 from goat.retrieval.blend import published
-from goat.retrieval.cutoff import cut
+from goat.retrieval.copies import copies
+from goat.retrieval.cutoff import best_passages, cut
 from goat.retrieval.echo import beside, echoes
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
@@ -132,8 +136,8 @@ class Retriever:
             near = await progress.stage("surround", self._surround(query, candidates.ords, progress))
             distance = distances(query.windows, near.at)
             scores = await progress.stage("score", self._score(query, recipe, near, candidates, progress))
-            rows = cut(near, scores, distance, least_relevance, recipe.limit, self._gap_significance)
-            results = await progress.stage("fetch", self._fetch(query, near, scores, rows, candidates, progress))
+            choose = partial(cut, near, scores, distance, least_relevance, recipe.limit, self._gap_significance)
+            results = await progress.stage("fetch", self._fetch(query, near, scores, choose, candidates, progress))
             if recipe.rerank:
                 results = await progress.stage("rerank", self._rerank(query, results, progress))
         return Recall(query.text, results, tuple(progress.lost), progress.stage_ms)
@@ -238,23 +242,44 @@ class Retriever:
         query: Query,
         near: Neighbourhood,
         scores: Scores,
-        rows: Ords,
+        choose: Callable[[Collection[int]], Ords],
         candidates: Candidates,
         progress: _Progress,
     ) -> tuple[Recalled, ...]:
-        ids = near.episode_ids[rows].tolist()
-        episodes = await progress.spare("episodes", self._journal.episodes(query.owner, ids), [])
-        by_id = {episode.id: episode for episode in episodes}
+        """The episodes of the rows that `choose` gives when it is told which episodes are copies of better ones.
+
+        Only texts tell a copy, so the rows are read first; where there are copies, more of the candidates are read,
+        four times as many each time, until no copy is left among the rows.
+        """
+        ranked = near.episode_ids[best_passages(near, scores.total)].tolist()
+        read: dict[int, Episode] = {}
+        copied: dict[int, int] = {}
+        looked_at = 0
+        while True:
+            rows = choose(copied)
+            wanted = dict.fromkeys([*near.episode_ids[rows].tolist(), *ranked[:looked_at]])
+            new = [number for number in wanted if number not in read]
+            episodes = await progress.spare("episodes", self._journal.episodes(query.owner, new), [])
+            read.update((episode.id, episode) for episode in episodes)
+            before, copied = copied, copies(ranked, read)
+            if copied.keys() == before.keys():
+                break
+            looked_at = 4 * max(looked_at, len(rows))
+        others: dict[int, list[datetime]] = {}
+        for number, better in copied.items():
+            others.setdefault(better, []).append(read[number].at)
         return tuple(
             Recalled(
-                episode=by_id[episode_id],
+                episode=read[number],
                 relevance=float(scores.relevance[row]),
                 score=float(scores.total[row]),
                 parts={name: float(values[row]) for name, values in scores.parts.items()},
                 mechanisms=candidates.mechanisms.get(int(near.ords[row]), ("neighbour",)),
+                ord=int(near.ords[row]),
+                copies=tuple(sorted(others.get(number, ()))),
             )
-            for row, episode_id in zip(rows.tolist(), ids, strict=True)
-            if episode_id in by_id
+            for row, number in zip(rows.tolist(), near.episode_ids[rows].tolist(), strict=True)
+            if number in read
         )
 
     async def _rerank(self, query: Query, results: tuple[Recalled, ...], progress: _Progress) -> tuple[Recalled, ...]:

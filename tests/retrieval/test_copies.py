@@ -1,0 +1,88 @@
+"""The same words said again take one place among the results, and tell how often they were said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from goat.app import App
+from goat.records.episodes import NewEpisode, Role
+from goat.records.search import Recalled
+from goat.retrieval.passages import split_passages
+from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
+from goat.testing.app import memory_app
+
+START = datetime(2026, 3, 1, 8, tzinfo=UTC)
+REMINDER = "Remember to water the cactus in the hall."
+OTHERS = ("The cactus in the kitchen never gets water in winter.", "The cactus was a gift from Ilinca.")
+
+
+async def archive(app: App, texts: Sequence[str], speaker: str = "", role: Role = Role.USER) -> None:
+    episodes = [
+        NewEpisode(
+            owner="admin", chat="notes", role=role, text=text, at=START + timedelta(days=number), speaker=speaker,
+            exchange_id=f"{speaker}{role}{number}", tags=("full",), source="test", passages=split_passages(text),
+        )
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    await app.memory.archive.append(episodes)
+    await app.memory.archive.embed()
+
+
+async def found(app: App, text: str, recipe: Recipe) -> tuple[Recalled, ...]:
+    vector = (await app.memory.embed(text)).value
+    query = app.memory.query("admin", text, app.backends.clock.now(), vector)
+    return (await app.memory.recall(query, recipe, 0.0)).results
+
+
+@pytest.mark.parametrize("recipe", [REFLEX, SEARCH], ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("times", [2, 40, 150])
+async def test_what_was_said_often_leaves_room_for_what_else_is_known(recipe: Recipe, times: int) -> None:
+    async with memory_app() as app:
+        await archive(app, [*[REMINDER] * times, *OTHERS])
+        results = await found(app, "what about the water for the cactus?", recipe)
+    assert sorted(result.episode.text for result in results) == sorted([REMINDER, *OTHERS])
+    said = next(result for result in results if result.episode.text == REMINDER)
+    assert {said.episode.at, *said.copies} == {START + timedelta(days=number) for number in range(times)}
+    assert list(said.copies) == sorted(said.copies)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Am udat cactusul, măi Ștefan.", "am udat  cactusul, mai ştefan"),
+        ("I watered the cactus!", "I watered the cactus."),
+        ("仙人掌浇过水了。", "仙人掌浇过水了"),
+    ],
+)
+async def test_case_accents_white_space_and_the_signs_at_the_end_make_no_other_text(one: str, other: str) -> None:
+    async with memory_app() as app:
+        await archive(app, [one, other])
+        results = await found(app, one, SEARCH)
+    assert [len(result.copies) for result in results] == [1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The door code is 4471.", "The door code is 4477."),
+        ("I am allergic to nuts.", "I am not allergic to nuts."),
+        ("Is the cactus dry?", "Is the cactus dry."),
+    ],
+)
+async def test_a_text_that_says_something_else_is_no_copy_however_near_it_is(one: str, other: str) -> None:
+    async with memory_app() as app:
+        await archive(app, [one, other])
+        results = await found(app, one, SEARCH)
+    assert sorted(result.episode.text for result in results) == sorted([one, other])
+    assert not any(result.copies for result in results)
+
+
+async def test_the_same_words_of_two_people_are_two_results() -> None:
+    async with memory_app() as app:
+        for speaker, role in (("Ana", Role.USER), ("Dan", Role.USER), ("", Role.USER), ("", Role.ASSISTANT)):
+            await archive(app, [REMINDER], speaker, role)
+        results = await found(app, "cactus", SEARCH)
+    assert len(results) == 4
