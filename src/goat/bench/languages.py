@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -82,8 +83,7 @@ class Answer:
 
 def read() -> tuple[list[Message], list[Question]]:
     """The messages of the set, oldest first, and its questions."""
-    text = files("goat.bench").joinpath("data/languages.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = _rows()
     messages = [
         Message(row["id"], row["language"], datetime.fromisoformat(row["at"]), row["text"])
         for row in rows
@@ -95,6 +95,20 @@ def read() -> tuple[list[Message], list[Question]]:
         if row["kind"] == "question"
     ]
     return messages, questions
+
+
+def read_foreign() -> list[Question]:
+    """The questions of the set that no message of it answers, five in each language."""
+    return [
+        Question(row["language"], row["language"], row["text"], frozenset(), bare=False)
+        for row in _rows()
+        if row["kind"] == "foreign"
+    ]
+
+
+def _rows() -> list[dict[str, Any]]:
+    text = files("goat.bench").joinpath("data/languages.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 async def ask_all(app: App, messages: Sequence[Message], questions: Sequence[Question]) -> list[Answer]:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goat.records.search import NEIGHBOUR_REACH, Floats, LexicalFeatures, Neighbourhood
+from goat.retrieval.speakers import named_speaker
 from goat.retrieval.weights import Weights
 
 OWN_ALLOWANCE = 2.0
@@ -80,13 +81,6 @@ class Scores:
     echo: NDArray[np.bool_] | None = None
 
 
-def named_speaker(query: str, speakers: Sequence[str]) -> str:
-    """The one speaker of the candidates whom the query names by the first name; empty for nobody or several."""
-    words = {word.strip(".,:;!?'\"()").removesuffix("'s").casefold() for word in query.split()}
-    named = {name for name in set(speakers) if name and name.split()[0].casefold() in words}
-    return named.pop() if len(named) == 1 else ""
-
-
 def around_mean(cosines: Floats, around: Floats) -> Floats:
     """The mean cosine of each candidate and its direct neighbours, over those that exist.
 
@@ -132,24 +126,37 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "entity": weights.entity * evidence.named,
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    others = ~by_named if named else np.zeros_like(by_named)
-    relevant = relevance(total, total - parts["speaker"], evidence, others, weights)
+    relevant = relevance(total, total - parts["speaker"], evidence, voices(near.speakers, named), weights)
     return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.echo)
 
 
-def relevance(
-    total: Floats, unnamed: Floats, evidence: Evidence, others: NDArray[np.bool_], weights: Weights
-) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """Who said each candidate, where the query names one speaker: another with a name (`others`), or the owner and the
+    assistant, who have none (`own`). What one told somebody, or heard of somebody, is one's own to ask for."""
+
+    others: NDArray[np.bool_]
+    own: NDArray[np.bool_]
+
+
+def voices(speakers: Sequence[str], named: str) -> Voices:
+    """The voices of the candidates; nobody is another where nobody is named."""
+    own = np.array([not speaker for speaker in speakers], dtype=np.bool_)
+    others = np.array([bool(named) and speaker != named for speaker in speakers], dtype=np.bool_)
+    return Voices(others & ~own, own)
+
+
+def relevance(total: Floats, unnamed: Floats, evidence: Evidence, said_by: Voices, weights: Weights) -> Floats:
     """The calibrated relevance in 0..1, as a logistic over three readings of the evidence, of which the least counts.
 
     First, what the score says beyond that of an unrelated text. Second, what the passage itself holds of the query, in
     words and in meaning, with an allowance: its surroundings may speak for it, but not alone. Third, the same of the
     best candidate: where nothing holds anything of the query, nothing is relevant.
 
-    What others (`others`) said than the one speaker whom the query names is less relevant, and so is everything when
-    the best three candidates are by others, or the best of others stands above the best of the one named, by the scores
-    `unnamed` to which the name added nothing: the question then probably names the wrong person. The query's own text,
-    said before, is relevant without a doubt.
+    What others said than the one speaker whom the query names is less relevant, and so is everything but what is the
+    owner's when the best three candidates are by others, or the best of others stands above the best of the one named,
+    by the scores `unnamed` to which the name added nothing: the question then probably names the wrong person. The
+    query's own text, said before, is relevant without a doubt.
     """
     ground = (weights.cosine + weights.around_cosine) * evidence.unrelated
     beyond = weights.relevance_slope * (total - ground - weights.relevance_centre)
@@ -157,11 +164,12 @@ def relevance(
     own = weights.own_words * evidence.lexical.held + closeness + weights.own_constant
     telling = np.flatnonzero(evidence.telling)
     best = telling[np.argsort(-total[telling], kind="stable")][:3]
+    others = said_by.others
+    behind = _behind(unnamed[telling], others[telling], weights.behind_span)
     logit = (
         np.minimum(np.minimum(beyond, own + OWN_ALLOWANCE), own[telling].max() + BEST_ALLOWANCE)
         - weights.relevance_other * others
-        - weights.relevance_all_others * others[best].mean()
-        - weights.relevance_behind * _behind(unnamed[telling], others[telling], weights.behind_span)
+        - (~said_by.own) * (weights.relevance_all_others * others[best].mean() + weights.relevance_behind * behind)
     )
     calibrated = 1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0)))
     return np.where(evidence.same_text, np.float32(1.0), calibrated).astype(np.float32)
