@@ -1,9 +1,10 @@
 """`goat calibrate relevance`: how a score becomes a relevance, picked leaving out one conversation at a time.
 
-Two kinds of questions have no answer: those that ask one person for what another said (category 5), and those that
-belong to another conversation. A good relevance tells both from the answerable ones, shows little for the latter, and
-keeps the evidence that was found. Coordinate ascent over factors on the present values; each fold is fitted on all
-other conversations and the set of many languages, and judged on its own.
+Three kinds of questions have no answer: those that ask one person for what another said (category 5), those that belong
+to another conversation, and those of nothing in an archive of one language. A good relevance tells them from the
+answerable ones, shows little for the latter two, and keeps the evidence that was found, in every language. Coordinate
+ascent over factors on the present values; each fold is fitted on all other conversations and the set of many languages,
+and judged on its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goat.bench.evidence import FOREIGN, LANGUAGES, TOLD, Say, Seen, walk
+from goat.bench.evidence import ALONE, FOREIGN, LANGUAGES, TOLD, UNKNOWN, Say, Seen, walk
 from goat.bench.locomo_data import read
 from goat.bench.score import auroc
 from goat.records.search import Floats
@@ -71,8 +72,8 @@ class Reached:
     """What a set of weights reaches; shares and AUROCs in 0..1.
 
     `wrong_person` and `foreign` tell the answerable questions from those of category 5 and of another conversation,
-    `kept` and `kept_languages` are the shares of found evidence above the cutoff, `shown` that of the foreign questions
-    for which anything is, and `loss` is the mean logarithmic loss.
+    `kept` and `kept_languages` are the shares of found evidence above the cutoff, `shown` and `shown_languages` those
+    of the foreign questions for which anything is, and `loss` is the mean logarithmic loss.
     """
 
     wrong_person: float
@@ -80,13 +81,15 @@ class Reached:
     kept: float
     kept_languages: float
     shown: float
+    shown_languages: float
     loss: float
 
     @property
     def aim(self) -> float:
         """What is maximised."""
         kept = 4 * min(self.kept, KEPT) + min(self.kept_languages, KEPT)
-        return 2 * self.wrong_person + 1.5 * self.foreign + kept - 0.5 * self.shown - 0.3 * self.loss
+        shown = 0.5 * (self.shown + self.shown_languages)
+        return 2 * self.wrong_person + 1.5 * self.foreign + kept - shown - 0.3 * self.loss
 
     @property
     def left_out(self) -> tuple[float, float, float, float, float]:
@@ -112,7 +115,7 @@ def collect(path: Path, limit: int | None, say: Say) -> tuple[str, list[Ranked]]
 
 async def _collect(path: Path, limit: int | None, say: Say) -> tuple[str, list[Ranked]]:
     model, found = "", []
-    kinds = (TOLD, FOREIGN, LANGUAGES)
+    kinds = (TOLD, FOREIGN, LANGUAGES, ALONE, UNKNOWN)
     async for model, (seen,) in walk(read(path), kinds, lambda name: [weights_for(name)], limit, say):
         found.append(ranked(seen, weights_for(model)))
     return model, found
@@ -140,7 +143,7 @@ def ranked(seen: Seen, weights: Weights) -> Ranked:
 def reach(questions: Sequence[Ranked], weights: Weights, least: float) -> Reached:
     """What the weights reach on some questions, with `least` as the cutoff."""
     best: dict[tuple[str, bool], list[float]] = {}
-    kept: dict[str, list[float]] = {TOLD: [], LANGUAGES: []}
+    kept: dict[str, list[float]] = {TOLD: [], LANGUAGES: [], ALONE: []}
     loss = []
     for question in questions:
         found = question.relevance(weights)
@@ -156,8 +159,9 @@ def reach(questions: Sequence[Ranked], weights: Weights, least: float) -> Reache
         wrong_person=_or_zero(auroc(told, best.get((TOLD, False), []))),
         foreign=_or_zero(auroc(told, foreign)),
         kept=_mean(kept[TOLD]),
-        kept_languages=_mean(kept[LANGUAGES]),
+        kept_languages=_mean([*kept[LANGUAGES], *kept[ALONE]]),
         shown=_mean([float(top >= least) for top in foreign]),
+        shown_languages=_mean([float(top >= least) for top in best.get((UNKNOWN, False), [])]),
         loss=_mean(loss),
     )
 

@@ -5,6 +5,7 @@ So the best among them says nothing of whether the archive knows the answer, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,8 +13,13 @@ from numpy.typing import NDArray
 
 from goat.records.episodes import Episode, Role
 from goat.records.search import Floats, Neighbourhood, Recalled
-from goat.retrieval.query import distinct_terms, sought, whole_text_term
+from goat.retrieval.fold import fold
+from goat.retrieval.query import distinct_terms, sought
 from goat.retrieval.terms import is_short_question
+
+_WORD = re.compile(r"\w+")
+_TELLS = re.compile(r"[.!]\s+\S|[。！\n]\s*\S|[?？؟]\s*\w|[,;،、，]\s*\w\S*(?:\s\w\S*)?\s*[?？؟]")
+"""A question that tells something too: a sentence of its own, or a tag behind it ('It is in the drawer, is it?')."""
 
 HELD_BY_AN_ECHO = 0.8
 """The share of the query's words, by idf, from which a short question is the same question in other words."""
@@ -34,18 +40,24 @@ def beside(echo: NDArray[np.bool_], near: Neighbourhood) -> NDArray[np.bool_]:
 def beyond(question: str, results: Sequence[Recalled]) -> tuple[Recalled, ...]:
     """The results that say something beyond the question.
 
-    The others are the same text, and short questions of the person of which nearly all words stand in the question, or
-    in which nearly all words of the question stand.
+    The others are the same words, and short questions of the person, with nothing told beside them, of which nearly all
+    words stand in the question, or in which nearly all words of the question stand.
     """
-    whole = whole_text_term(question)
-    others = [one for one in results if whole_text_term(one.episode.text) != whole]
-    asks = {one.episode.id for one in others if _is_own_question(one.episode)}
+    whole = _spelled(question)
+    others = [one for one in results if _spelled(one.episode.text) != whole]
+    asks = {one.episode.id for one in others if _only_asks(one.episode)}
     words = set(distinct_terms(sought(question))) if asks else set()
     return tuple(one for one in others if one.episode.id not in asks or not _alike(words, one.episode.text))
 
 
-def _is_own_question(said: Episode) -> bool:
-    return said.role is Role.USER and not said.speaker and is_short_question(said.text)
+def _spelled(text: str) -> list[str]:
+    """The words of a text without case, accents and punctuation; a text without words as it is."""
+    return _WORD.findall(fold(text)) or [text]
+
+
+def _only_asks(said: Episode) -> bool:
+    own = said.role is Role.USER and not said.speaker
+    return own and is_short_question(said.text) and _TELLS.search(said.text) is None
 
 
 def _alike(words: set[str], asked: str) -> bool:

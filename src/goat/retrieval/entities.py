@@ -20,7 +20,7 @@ from goat.records.entities import Entity, EntityKind
 from goat.retrieval.fold import fold
 from goat.retrieval.languages import language_of, languages
 from goat.retrieval.query import exact_keys
-from goat.retrieval.words import HAN
+from goat.retrieval.words import GROUPED, HAN
 
 READ: Final = 4000
 """Characters of a text in which names are looked for."""
@@ -102,9 +102,8 @@ class NoEntities:
 def entities_of(text: str) -> tuple[Entity, ...]:
     """The distinct entities of a text: names and places in the order in which they stand, then codes."""
     head = text[:READ]
-    codes = (
-        [Entity(EntityKind.CODE, key) for key in exact_keys(head) if _is_code(key)] if _MAY_BE_CODE.search(head) else []
-    )
+    keys = exact_keys(GROUPED.sub(" ", head)) if _MAY_BE_CODE.search(head) else ()
+    codes = [Entity(EntityKind.CODE, key) for key in keys if _is_code(key)]
     taken = {entity.text for entity in codes}
     named = {fold(entity.text): entity for entity in reversed([*_named(head), *_unspaced(head)])}
     names = [entity for key, entity in reversed(named.items()) if key not in taken]

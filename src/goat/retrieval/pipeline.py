@@ -230,12 +230,12 @@ class Retriever:
         direction = query.vector
         if direction is None:
             return unknown, self._weights.unrelated(None)
-        if recipe.merge == "fused":
-            direction = self._weights.direction(direction, await self._vectors.centre(query.owner))
+        centre = await self._vectors.centre(query.owner) if recipe.merge == "fused" else None
+        direction = self._weights.direction(direction, centre)
         distinct, places = np.unique(around, return_inverse=True)
         scored = await self._vectors.score(query.owner, direction, distinct)
         products = scored * np.float32(np.linalg.norm(direction))
-        return products[places].reshape(around.shape), self._weights.unrelated(direction)
+        return products[places].reshape(around.shape), self._weights.unrelated(direction, centre)
 
     async def _fetch(
         self,

@@ -13,7 +13,8 @@ Function words are left out by the language of the text. A text of nothing but f
 
 Scripts without spaces (Chinese, Japanese, Thai, ...) give character bigrams, Chinese characters also by themselves:
 '猫' must find '猫が好き'. Korean words give themselves and their bigrams, for particles hang on to them. Identifiers
-(UUIDs, ticket numbers, versions, mail addresses, telephone numbers) give the whole and the parts.
+(UUIDs, ticket numbers, versions, mail addresses, telephone numbers) give the whole and the parts. What only its
+punctuation tells apart meets: 'U.S.A.' and 'USA', '1,500' and '1500', a UUID without hyphens, an IBAN with spaces.
 
 Truncation to five letters is nearly as good as a stemmer (McNamee and Mayfield, "Character n-gram tokenization for
 European language text retrieval", Information Retrieval 7, 2004), and needs no language.
@@ -36,7 +37,7 @@ from goat.retrieval.languages import (
 )
 from goat.retrieval.words import HAN, Kind, Token, count_words, tokens
 
-VERSION = 2
+VERSION = 3
 """Grows with every change of the terms: an index of another version has to be built anew."""
 
 _KEY_LETTERS = 5

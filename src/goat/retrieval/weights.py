@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +17,9 @@ from goat.records.search import Centre, Floats
 BACKGROUND_COUNT = 50
 """As how many messages the background counts beside an archive's own."""
 
+LANGUAGES_APART = 0.01
+"""By how much less an archive is like one language than like another when it is e times less likely to be in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -23,10 +28,11 @@ class Weights:
     `words_untrusted` and `words_trusted` are the shares of the query's words that the best candidate holds at which
     lexical features count for nothing and in full.
 
-    How near unrelated texts are depends on the model and on the query: a short greeting is near to everything. Where
-    the model has a `background` (base64 of little-endian float16: the mean vector of everyday sentences in many
-    languages), a query's cosine with it, plus `cosine_margin`, is what an unrelated text reaches; elsewhere
-    `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
+    How near unrelated texts are depends on the model, on the query and on the language: a short greeting is near to
+    everything, and a question in Chinese to everything in Chinese. Where the mean vectors of everyday sentences are
+    known, of each of the `languages` and of many mixed (`background`; all base64 of little-endian float16), a query's
+    cosine with that of the languages which its archive is in, plus `cosine_margin`, is what an unrelated text reaches;
+    elsewhere `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
     `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last four
     say what is lost where another than the named speaker said it.
     """
@@ -46,6 +52,7 @@ class Weights:
     words_untrusted: float
     words_trusted: float
     background: str
+    languages: Mapping[str, str]
     cosine_floor: float
     cosine_margin: float
     cosine_span: float
@@ -58,11 +65,21 @@ class Weights:
     relevance_behind: float
     behind_span: float
 
-    def unrelated(self, vector: Floats | None) -> float:
-        """The cosine that a text which has nothing to do with a query reaches."""
+    def unrelated(self, vector: Floats | None, centre: Centre | None = None) -> float:
+        """The cosine that a text which has nothing to do with a query reaches in an archive with this centre.
+
+        Of the centre only the languages count, never the subject: a question that is near to all that an archive is
+        about has the likelier an answer there.
+        """
         if vector is None or not self.background:
             return self.cosine_floor
-        return float(vector @ self._background()) + self.cosine_margin
+        everyday = _decoded(self.background)
+        if centre is not None and self.languages:
+            languages = np.stack([_decoded(packed) for packed in self.languages.values()])
+            likeness = languages @ centre.mean
+            shares = np.exp((likeness - likeness.max()) / LANGUAGES_APART)
+            everyday = shares @ languages / shares.sum()
+        return float(vector @ everyday) + self.cosine_margin
 
     def direction(self, vector: Floats, centre: Centre | None) -> Floats:
         """A query's vector less `centring` times the centre of what it is asked of.
@@ -72,12 +89,14 @@ class Weights:
         """
         if centre is None or not self.centring:
             return vector
-        background = self._background() if self.background else np.zeros_like(centre.mean)
+        background = _decoded(self.background) if self.background else np.zeros_like(centre.mean)
         common = (centre.count * centre.mean + BACKGROUND_COUNT * background) / (centre.count + BACKGROUND_COUNT)
         return np.asarray(vector - self.centring * common, dtype=np.float32)
 
-    def _background(self) -> Floats:
-        return np.frombuffer(base64.b64decode(self.background), dtype="<f2").astype(np.float32)
+
+@lru_cache(maxsize=64)
+def _decoded(packed: str) -> Floats:
+    return np.frombuffer(base64.b64decode(packed), dtype="<f2").astype(np.float32)
 
 
 def weights_for(model: str, entity: float | None = None) -> Weights:

@@ -24,13 +24,18 @@ _RUN_LETTER = re.compile(f"[{UNSPACED}]")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _DIGIT = re.compile("[0-9]")
 _NUMBERS_AND_WORDS = re.compile("[0-9]+|[^0-9]+")
-_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
+_IBAN = re.compile("(?<![a-z0-9])[a-z]{2}[0-9]{2}(?: [a-z0-9]{4}){3,7}(?: [a-z0-9]{1,3})?(?![a-z0-9])")
+_INITIALS = re.compile(f"{_LETTER}(?:\\.{_LETTER})+")
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
 _PHONE = re.compile(r"(?<![\w.])\+?\(?[0-9](?:[ ()./-]{0,2}[0-9]){6,15}(?![\w-])")
 _DATE = re.compile(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}")
 _NAMED_BY_A_SIGN = re.compile(r"[a-z](?:\+\+|#)")
-_EDGE = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~…“”„«»‹›、。，！？：；「」『』（）［］〈〉《》【】·•؟،؛।॥¿¡–—\u037e"
+_EDGE = "€£¥₹ !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~…“”„«»‹›、。，！？：；「」『』（）［］〈〉《》【】·•؟،؛।॥¿¡–—\u037e"
 _CANONICAL_PHONE_DIGITS = 9
+
+GROUPED = re.compile("(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9.,])")
+"""A whole number with commas between its thousands."""
 
 
 class Kind(Enum):
@@ -61,6 +66,8 @@ def tokens(folded: str) -> Iterator[Token]:
     """The words, identifiers and runs of a folded text. An identifier comes whole and then in its parts."""
     for number in _PHONE.finditer(folded):
         yield from _phone(number.group())
+    for account in _IBAN.finditer(folded):
+        yield from _iban(account.group().split())
     for chunk in folded.split():
         core = chunk.strip(_EDGE)
         if core.isascii() and core.isalpha():
@@ -82,13 +89,27 @@ def _phone(written: str) -> Iterator[Token]:
         yield Token(digits[-_CANONICAL_PHONE_DIGITS:], Kind.EXACT)
 
 
+def _iban(groups: list[str]) -> Iterator[Token]:
+    """The account number (ISO 13616) without its spaces. Words may follow it, so its check digits tell its end."""
+    for end in range(len(groups), 3, -1):
+        number = "".join(groups[:end])
+        if int("".join(str(int(sign, 36)) for sign in number[4:] + number[:4])) % 97 == 1:
+            yield Token(number, Kind.EXACT)
+            return
+
+
 def _pieces(core: str) -> Iterator[Token]:
     """The tokens of a text without white space and without punctuation at its ends."""
     if "@" in core:
         yield from (Token(address.group(), Kind.EXACT) for address in _MAIL.finditer(core))
     if _UUID.fullmatch(core):
-        yield Token(core, Kind.EXACT)
-        yield Token(core[:8], Kind.EXACT)
+        yield from (Token(form, Kind.EXACT) for form in dict.fromkeys((core, core.replace("-", ""), core[:8])))
+        return
+    if _INITIALS.fullmatch(core):
+        yield Token(core.replace(".", "")[:LONGEST_WORD], Kind.WORD)
+        return
+    if GROUPED.fullmatch(core):
+        yield Token(core.replace(",", "")[:LONGEST_WORD], Kind.EXACT)
         return
     whole = core if _is_identifier(core) else ""
     if whole:
