@@ -26,7 +26,7 @@ from goat.retrieval.weights import Weights
 from goat.settings import ModelSettings, Settings
 
 TOLD, SCATTERED, LANGUAGES, FOREIGN = "as told", "lines in random order", "many languages", "of another conversation"
-ALONE, UNKNOWN = "one language alone", "one language alone, of nothing in it"
+ALONE, UNKNOWN = "one language alone", "one language or all, of nothing in it"
 """Kinds of samples."""
 
 FOREIGN_QUESTIONS = 80
@@ -86,7 +86,10 @@ def samples_of(told: Sequence[Sample], kinds: Sequence[str]) -> list[tuple[str, 
         SCATTERED: lambda: [scattered(sample) for sample in told],
         LANGUAGES: lambda: [many_languages()],
         ALONE: lambda: [alone(language, languages.read()[1]) for language in _languages()],
-        UNKNOWN: lambda: [alone(language, languages.read_foreign()) for language in _languages()],
+        UNKNOWN: lambda: [
+            *(alone(language, languages.read_foreign()) for language in _languages()),
+            _sample("together", languages.read()[0], languages.read_foreign()),
+        ],
         FOREIGN: lambda: [foreign(here, there) for here, there in zip(told, [*told[1:], told[0]], strict=True)],
     }
     return [(kind, sample) for kind in kinds for sample in made[kind]()]

@@ -18,7 +18,7 @@ BACKGROUND_COUNT = 50
 """As how many messages the background counts beside an archive's own."""
 
 LANGUAGES_APART = 0.01
-"""By how much less an archive is like one language than like another when it is e times less likely to be in it."""
+"""By how much less a text is like one language than like another when it is e times less likely to be in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Weights:
     How near unrelated texts are depends on the model, on the query and on the language: a short greeting is near to
     everything, and a question in Chinese to everything in Chinese. Where the mean vectors of everyday sentences are
     known, of each of the `languages` and of many mixed (`background`; all base64 of little-endian float16), a query's
-    cosine with that of the languages which its archive is in, plus `cosine_margin`, is what an unrelated text reaches;
-    elsewhere `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
+    cosine with that of the languages which it and its archive are in, plus `cosine_margin`, is what an unrelated text
+    reaches; elsewhere `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
     `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last four
     say what is lost where another than the named speaker said it.
     """
@@ -68,15 +68,15 @@ class Weights:
     def unrelated(self, vector: Floats | None, centre: Centre | None = None) -> float:
         """The cosine that a text which has nothing to do with a query reaches in an archive with this centre.
 
-        Of the centre only the languages count, never the subject: a question that is near to all that an archive is
-        about has the likelier an answer there.
+        It is expected in the languages that both are in. Of the centre the subject does not count: a question that is
+        near to all that an archive is about has the likelier an answer there.
         """
         if vector is None or not self.background:
             return self.cosine_floor
         everyday = _decoded(self.background)
         if centre is not None and self.languages:
             languages = np.stack([_decoded(packed) for packed in self.languages.values()])
-            likeness = languages @ centre.mean
+            likeness = languages @ (centre.mean + vector)
             shares = np.exp((likeness - likeness.max()) / LANGUAGES_APART)
             everyday = shares @ languages / shares.sum()
         return float(vector @ everyday) + self.cosine_margin
