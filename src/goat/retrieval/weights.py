@@ -32,9 +32,9 @@ class Weights:
     everything, and a question in Chinese to everything in Chinese. Where the mean vectors of everyday sentences are
     known, of each of the `languages` and of many mixed (`background`; all base64 of little-endian float16), a query's
     cosine with that of the languages which it and its archive are in, plus `cosine_margin`, is what an unrelated text
-    reaches; elsewhere `cosine_floor` is, and a closely related one stands about `cosine_span` above it. `relevance_slope` and
-    `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds itself, and the last four
-    say what is lost where another than the named speaker said it.
+    reaches; elsewhere `cosine_floor` is, and a closely related one stands about `cosine_span` above it.
+    `relevance_slope` and `relevance_centre` turn a score beyond that into a relevance, `own_*` what a passage holds
+    itself, and the last four say what is lost where another than the named speaker said it.
     """
 
     verbatim: float
