@@ -19,10 +19,11 @@ import pytest
 from goat.adapters.home_backup import MANIFEST, write_backup
 from goat.adapters.home_folder import HomeFolder
 from goat.adapters.home_restore import restore_backup
-from goat.adapters.journal import SqlJournal, journal_database
+from goat.adapters.journal import SqlJournal, SqlOutbox, journal_database
 from goat.errors import HomeError, HomeInUse, TransferError
 from goat.records.backups import BackedUp, Restored
-from goat.records.episodes import NewEpisode, Role
+from goat.records.deliveries import Outcome, Part, PartState, Preview
+from goat.records.episodes import NewEpisode, NewOutgoing, Role
 from goat.settings.files import Files
 from goat.testing.clock import FakeClock
 
@@ -249,6 +250,35 @@ async def test_a_damaged_home_can_be_restored(tmp_path: Path, clock: FakeClock) 
     assert restored.kept is not None
     for name in ("journal.db", "journal.db-wal"):
         assert (restored.kept / name).read_bytes() == b"damaged" * 999
+
+
+async def test_replies_that_waited_in_the_backup_are_counted_and_never_sent(tmp_path: Path, clock: FakeClock) -> None:
+    home = await lived_in(tmp_path / "home", clock)
+    async with journal_database(home, clock) as database:
+        answer = NewEpisode("ana", "home", Role.ASSISTANT, "an answer", NOON, "x")
+        await SqlJournal(database, clock).append([answer], [NewOutgoing("ana", "home", "telegram", "an answer")])
+        outbox = SqlOutbox(database, clock)
+        notice = await outbox.put(NewOutgoing("bob", "away", "telegram", "a notice"))
+        await outbox.mark(notice.id, Part(0, PartState.SENDING, 7))
+        sent = await outbox.put(NewOutgoing("bob", "away", "telegram", "long delivered"))
+        await outbox.done([sent.id])
+        await outbox.keep_preview("telegram", "ana", "home", Preview("turn", 8))
+    back_up(home, tmp_path / "b.zip")
+    began, new = clock.now() - timedelta(seconds=1), tmp_path / "new"
+    restored = await restore_backup(tmp_path / "b.zip", new, force=False, clock=clock)
+    assert (restored.messages, restored.unsent) == (13, 2)
+    assert texts(new / "journal.db")[-1] == "an answer"
+    async with journal_database(new, clock) as database:
+        outbox = SqlOutbox(database, clock)
+        assert await outbox.waiting("telegram") == []
+        ended = await outbox.undelivered("telegram", began)
+        assert [(one.owner, one.outcome) for one in ended] == [("bob", Outcome.UNKNOWN), ("ana", Outcome.UNKNOWN)]
+        assert {one.reason for one in ended} == {
+            "it waited in a backup that was restored, and may have been sent after that was made"
+        }
+        assert await outbox.preview("telegram", "ana", "home") is None
+    async with journal_database(home, clock) as database:
+        assert len(await SqlOutbox(database, clock).waiting("telegram")) == 2
 
 
 async def test_a_home_in_use_is_not_restored(tmp_path: Path, clock: FakeClock) -> None:

@@ -53,6 +53,15 @@ async def test_parts_and_previews_outlive_the_process(tmp_path: Path, clock: Fak
     assert waiting.parts == (Part(0, PartState.SENDING),)
 
 
+async def test_what_was_said_is_known_to_the_next_process(tmp_path: Path, clock: FakeClock) -> None:
+    notice = NewOutgoing("ana", "home", "telegram", "no answer", key="7:end")
+    async with journal_database(tmp_path, clock) as database:
+        put = await SqlOutbox(database, clock).put(notice)
+        await SqlOutbox(database, clock).done([put.id])
+    async with journal_database(tmp_path, clock) as database:
+        assert await SqlOutbox(database, clock).put(notice) is None
+
+
 async def test_replies_of_an_older_file_are_still_to_be_delivered(tmp_path: Path, clock: FakeClock) -> None:
     folder = tmp_path / "scripts"
     shutil.copytree(SHIPPED.folder, folder)

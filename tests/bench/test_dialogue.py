@@ -121,9 +121,10 @@ def test_a93_evidence_that_cannot_occur_is_an_error_and_no_wrong_answer(tmp_path
     def sample(evidence: object) -> list[Question]:
         talk = {"session_1": [{"dia_id": "D1:1", "speaker": "Ana", "text": "hi"}], "session_1_date_time": WHEN}
         asked = {"question": "who?", "category": 1, "evidence": evidence}
+        sound = {"question": "what?", "category": 1, "evidence": ["D1:1"]}
         path = tmp_path / "data.json"
-        path.write_text(json.dumps([{"sample_id": "s", "conversation": talk, "qa": [asked]}]), encoding="utf-8")
-        return list(read(path)[0].questions)
+        path.write_text(json.dumps([{"sample_id": "s", "conversation": talk, "qa": [asked, sound]}]), encoding="utf-8")
+        return [question for question in read(path)[0].questions if question.text == "who?"]
 
     assert sample(["D9:9"]) == []
     assert [one.evidence for one in sample(["D1:1", "D9:9"])] == [{"D1:1"}]

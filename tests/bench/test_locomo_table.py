@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 def outcome() -> Outcome:
     """Forty questions: GOAT finds the evidence of three of four, the bars none, and it doubts the unanswerable."""
     sessions = {"D1:1": "one", "D2:1": "two"}
-    found = Outcome(embedder="test", ingested=2, ingest_seconds=1.0)
+    found = Outcome(embedder="test", ingested=2, ingest_seconds=1.0, samples=1)
     for number in range(40):
         category = str(number % 5 + 1)
         asked = Asked(Question("when?", category, frozenset({"D1:1"})), sessions)
@@ -69,6 +69,7 @@ def test_the_printed_table_says_which_goal_is_missed_and_the_document_holds_ever
     write(tmp_path / "out.json", outcome(), "made up")
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["bench"] == "locomo"
+    assert (document["samples"], document["questions"]) == (1, 40)
     assert document["results"]["goat"]["all"]["turn"]["any"]["10"] == 0.75
     by_name = {figure["name"]: figure for figure in document["figures"]}
     assert by_name["GOAT · evidence found · turns any@10"]["met"] is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -15,8 +16,11 @@ from typing import Any
 import pytest
 
 from goat.adapters.history_file import HistoryLimits
+from goat.adapters.journal import SqlOutbox, journal_database
 from goat.cli import exits
 from goat.cli.main import run
+from goat.records.episodes import NewOutgoing
+from goat.testing.clock import FakeClock
 from goat.testing.telegram_export import write_telegram_export
 
 Captured = pytest.CaptureFixture[str]
@@ -330,6 +334,24 @@ def test_a_restored_home_answers_by_words_and_by_meaning(
     found = json.loads(capsys.readouterr().out)["results"]
     assert found[0]["text"] == lines[0]
     assert any("meaning" in result["mechanisms"] for result in found)
+
+
+def test_a_restore_tells_how_many_replies_are_not_sent_any_more(
+    tmp_path: Path, home: tuple[str, str], capsys: Captured
+) -> None:
+    async def waits() -> None:
+        clock = FakeClock()
+        async with journal_database(Path(home[1]), clock) as database:
+            await SqlOutbox(database, clock).put(NewOutgoing("ana", "telegram:5", "telegram", "not sent yet"))
+
+    run(["import", write(tmp_path / "notes.jsonl", '{"text": "first", "at": 1}\n'), *home])
+    new = ("--home", str(tmp_path / "new"))
+    for backup, told in (("before.zip", False), ("after.zip", True)):
+        run(["backup", str(tmp_path / backup), *home])
+        capsys.readouterr()
+        assert run(["restore", str(tmp_path / backup), "--force", *new]) == exits.OK
+        assert ("Replies that waited to be sent and are not sent any more: 1." in capsys.readouterr().out) is told
+        asyncio.run(waits())
 
 
 def test_a_restore_into_a_home_in_which_something_stands_needs_force_and_keeps_it(

@@ -114,7 +114,10 @@ async def _code(stream: asyncio.StreamReader) -> str:
             lines.append(line.strip())
             if len(lines[-1]) == 9 and lines[-1][4] == "-":
                 break
-    assert lines[0] == "GOAT runs as @goat_bot on Telegram. Ctrl-C stops it."
+    assert lines[:2] == [
+        "GOAT runs as @goat_bot on Telegram. Ctrl-C stops it.",
+        "No language model is configured, so it answers by quoting memory. `goat setup` connects one.",
+    ]
     assert any("Send this code to @goat_bot within 60 minutes to become its admin" in line for line in lines)
     return lines[-1]
 

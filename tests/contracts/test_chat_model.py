@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from goat.adapters.model_offline import HOW_TO_CONFIGURE, OfflineModel
+from goat.adapters.model_offline import OfflineModel
+from goat.adapters.model_offline_words import WORDS, words_of
+from goat.interfaces.texts import LANGUAGES
 from goat.ports.models import ChatModel
 from goat.records.episodes import Episode, Role
 from goat.records.models import ChatMessage, ModelRequest
@@ -61,8 +64,28 @@ async def test_the_hint_is_given_when_it_is_due() -> None:
     async def due() -> bool:
         return True
 
-    assert HOW_TO_CONFIGURE in (await OfflineModel(UTC, due).reply(request("hi"))).text
-    assert HOW_TO_CONFIGURE not in (await OfflineModel(UTC, never).reply(request("hi"))).text
+    hint = words_of("en").how_to_configure
+    assert hint in (await OfflineModel(UTC, due).reply(request("hi"))).text
+    assert hint not in (await OfflineModel(UTC, never).reply(request("hi"))).text
+
+
+async def test_offline_speaks_the_language_of_the_person() -> None:
+    async def due() -> bool:
+        return True
+
+    model = OfflineModel(UTC, due)
+    found = (recalled("parola e zimbru"), recalled("am notat", role=Role.ASSISTANT), recalled("da", speaker="Dan"))
+    told = (await model.reply(replace(request("care e parola?", *found), language="ro-RO"))).text
+    assert told.startswith("Din memorie:")
+    assert [line for line in told.splitlines() if line.endswith("spus:")] == [
+        "2026-03-02 09:30, ai spus:",
+        "2026-03-02 09:30, am spus:",
+        "2026-03-02 09:30, Dan a spus:",
+    ]
+    assert told.endswith("`./run.sh setup` conectează unul.)")
+    assert (await model.reply(replace(request("salut"), language="ro"))).text.startswith("Am reținut")
+    assert (await model.reply(replace(request("hallo"), language="de"))).text.startswith("Kept, word for word.")
+    assert set(WORDS) == set(LANGUAGES)
 
 
 async def test_a_scripted_model_records_and_raises() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goat.ports.stores import Embeddings, Journal
-from goat.records.episodes import ArchiveCounts, Episode, NewEpisode, NewOutgoing, Role, Span
+from goat.records.episodes import ArchiveCounts, Episode, NewEpisode, NewOutgoing, Passage, Role, Span
 from goat.records.search import VectorRow
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -95,6 +95,14 @@ async def test_passages_are_located_by_number_whatever_integers_carry_it(journal
     a, b = await append(journal, said(passages=(Span(0, 1), Span(1, 2))), said(passages=(Span(0, 1),)))
     assert await journal.locate("ana", [2, 0, 1, 7, -1]) == {0: a.id, 1: a.id, 2: b.id}
     assert await journal.locate("ana", list(np.array([2, 1], dtype=np.int64))) == {1: a.id, 2: b.id}
+
+
+async def test_passages_are_read_by_number_whatever_integers_carry_it(journal: Journal) -> None:
+    a, b = await append(journal, said(passages=(Span(0, 1), Span(1, 2))), said(passages=(Span(0, 3),)))
+    await append(journal, said("not ana's", owner="bob", passages=(Span(0, 9),)))
+    found = await journal.passages("ana", [2, *np.array([1], dtype=np.int64), 7, -1])
+    assert found == {1: Passage("ana", 1, a.id, 1, Span(1, 2)), 2: Passage("ana", 2, b.id, 0, Span(0, 3))}
+    assert await journal.passages("nobody", [0]) == {}
 
 
 async def test_counts_say_how_much_an_archive_holds(journal: Journal, embeddings: Embeddings) -> None:

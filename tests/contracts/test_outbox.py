@@ -135,6 +135,28 @@ async def test_a_reply_can_be_put_before_anything_was_said(outbox: Outbox) -> No
     assert await outbox.pending("telegram", "new", "never seen") == [put]
 
 
+async def test_a_reply_with_a_key_is_put_once_even_when_it_was_delivered(outbox: Outbox) -> None:
+    first = NewOutgoing("ana", "home", "telegram", "no answer", key="7:end")
+    assert not await outbox.said("telegram", "7:end")
+    put = await outbox.put(first)
+    assert put is not None
+    assert await outbox.said("telegram", "7:end")
+    assert await outbox.put(NewOutgoing("ana", "home", "telegram", "again", key="7:end")) is None
+    assert await outbox.pending("telegram", "ana", "home") == [put]
+    await outbox.done([put.id])
+    assert await outbox.said("telegram", "7:end")
+    assert await outbox.put(first) is None
+    assert await pending_texts(outbox) == []
+
+
+async def test_keys_count_within_their_channel_and_replies_without_one_are_all_put(outbox: Outbox) -> None:
+    for channel, key in [("telegram", "7:end"), ("telegram", "7:files"), ("terminal", "7:end"), ("telegram", None)] * 2:
+        await outbox.put(NewOutgoing("ana", "home", channel, f"{key}", key=key))
+    assert await pending_texts(outbox) == ["7:end", "7:files", "None", "None"]
+    assert await pending_texts(outbox, channel="terminal") == ["7:end"]
+    assert not await outbox.said("terminal", "7:files")
+
+
 async def test_who_waits_longest_comes_first(journal: Journal, outbox: Outbox) -> None:
     assert await outbox.waiting("telegram") == []
     first = await outbox.put(reply("1", owner="bob", chat="work"))

@@ -139,7 +139,7 @@ async def test_a_thread_survives_the_store_within_the_precision_of_half_floats()
     store = ThreadStore(MemoryWorkingStore(FakeClock()), 60)
     one = thread(
         centroid=NORTH_EAST,
-        held=(Held(4, 0.75),),
+        held=(Held(4, 0.75, 12), Held(5, 0.5)),
         held_query="q",
         held_at=NOW,
         held_for=9,
@@ -149,6 +149,16 @@ async def test_a_thread_survives_the_store_within_the_precision_of_half_floats()
     loaded = await store.load("o", "c")
     assert loaded.centroid == pytest.approx(one.centroid, abs=1e-3)
     assert (loaded.held, loaded.held_at, loaded.archived_topics) == (one.held, one.held_at, one.archived_topics)
+
+
+async def test_a_thread_that_does_not_say_which_passages_were_found_is_read() -> None:
+    working = MemoryWorkingStore(FakeClock())
+    store = ThreadStore(working, 60)
+    await store.change("o", "c", lambda _: thread(held=(Held(4, 0.75, 12),)))
+    kept = await working.get(activation_key("o", "c"))
+    assert kept
+    await working.put(activation_key("o", "c"), kept.body.replace("0.75, 12]", "0.75]"))
+    assert (await store.load("o", "c")).held == (Held(4, 0.75),)
 
 
 @pytest.mark.parametrize("body", ["{", "{}", "5", "[]", "null", '{"topic_id": 1}'])

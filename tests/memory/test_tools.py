@@ -31,9 +31,11 @@ async def told(*texts: str, answers: tuple[str, ...] = ("Fine.",), **replaced: o
         yield app
 
 
-async def use(app: App, name: str, owner: str = "admin", chat: str = "test", **arguments: object) -> Answer:
+async def use(app: App, name: str, owner: str = "admin", place: str = "test", **arguments: object) -> Answer:
     definition = next(one for one in app.acting.outfit.toolbox() if one.name == name)
-    answer = await definition.handler(context=app.acting.outfit.context(owner, chat), **definition.validated(arguments))
+    answer = await definition.handler(
+        context=app.acting.outfit.context(owner, place), **definition.validated(arguments)
+    )
     assert isinstance(answer, Answer)
     return answer
 
@@ -123,6 +125,17 @@ async def test_f_b23_naive_times_are_the_owners_local_ones() -> None:
         assert "the boat is blue" not in [one.text for one in utc]
 
 
+async def test_a_search_can_be_narrowed_to_a_chat_as_its_results_name_it() -> None:
+    async with told("the boat is blue", "hm") as app:
+        for number in range(20):
+            await say(app, f"the boat is blue, plank {number}", chat="yard")
+        everything = (await use(app, "search_memory", query="boat blue", limit=20)).found
+        assert {one.chat for one in everything} == {"test", "yard"}
+        found = (await use(app, "search_memory", query="boat blue", chat="test", place="phone", limit=9)).found
+        assert {one.chat for one in found} == {"test"}
+        assert "the boat is blue" in [one.text for one in found]
+
+
 async def test_a55_the_time_filter_is_applied_before_the_ranking() -> None:
     async with told(*(f"the boat is blue {number}" for number in range(30)), "hm") as app:
         late = app.backends.clock.now() - timedelta(seconds=90)
@@ -151,7 +164,7 @@ async def test_memory_7_a_tool_reaches_its_owner_only() -> None:
             ("read_l1", {}),
             ("read_l1", {"key": "secret"}),
         ):
-            answer = await use(app, name, owner="group:7", chat="group", **arguments)
+            answer = await use(app, name, owner="group:7", place="group", **arguments)
             assert "falcon" not in str((answer.found, answer.facts))
         assert not (await use(app, "forget_memory", owner="group:7", words="falcon")).ok
 

@@ -167,15 +167,18 @@ async def test_merge_published_orders_the_whole_pool_by_the_published_formula() 
         assert by_id[new.question.id] == pytest.approx(1 / (3 - 2 * float(query @ vector)), abs=0.02)
 
 
-async def test_merge_published_counts_uses_over_the_whole_pool() -> None:
+@pytest.mark.parametrize("used", ["the boiler needs water", "water needs the boiler"])
+async def test_merge_published_counts_uses_over_the_whole_pool(used: str) -> None:
     settings = Settings(prefetch=PrefetchSettings(merge="published", max_results=1))
     async with memory_app(settings) as app:
-        one = await say(app, "the boiler needs water", chat="a")
-        two = await say(app, "the boiler needs water", chat="b")
-        await app.backends.uses.count("admin", {one.question.id: 10}, app.backends.clock.now())
-        await say(app, "zebra", chat="c")
+        told = {
+            text: (await say(app, text, chat=text)).question.id
+            for text in ("the boiler needs water", "water needs the boiler")
+        }
+        await app.backends.uses.count("admin", {told[used]: 10}, app.backends.clock.now())
+        await say(app, "what needs the boiler, water?", chat="c")
         thread = (await app.memory.thread("admin", "c")).value
-        assert [held.episode_id for held in thread.held] != [two.question.id]
+        assert [held.episode_id for held in thread.held] == [told[used]]
 
 
 class CountingExtractor(RuleEntities):

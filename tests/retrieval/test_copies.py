@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from goat.app import App
-from goat.records.episodes import NewEpisode, Role
+from goat.records.episodes import Episode, NewEpisode, Role
 from goat.records.search import Recalled
+from goat.retrieval.copies import said_again
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
-from goat.testing.app import memory_app
+from goat.testing.app import memory_app, say
+from goat.testing.models import ScriptedModel
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
 REMINDER = "Remember to water the cactus in the hall."
@@ -47,6 +51,24 @@ async def test_what_was_said_often_leaves_room_for_what_else_is_known(recipe: Re
     said = next(result for result in results if result.episode.text == REMINDER)
     assert {said.episode.at, *said.copies} == {START + timedelta(days=number) for number in range(times)}
     assert list(said.copies) == sorted(said.copies)
+
+
+async def test_a_prompt_tells_how_often_it_was_said() -> None:
+    zone = ZoneInfo("Europe/Bucharest")
+    episode = Episode(1, "u1", "admin", "notes", Role.USER, REMINDER, START, "x1")
+    alone = Recalled(episode, 1.0, 1.0)
+    assert said_again(alone, zone) == ""
+    once = replace(alone, copies=(START + timedelta(days=1),))
+    assert said_again(once, zone) == "and 1 more time on 2026-03-02"
+    often = replace(alone, copies=(START - timedelta(days=2), START, START + timedelta(hours=16)))
+    assert said_again(often, zone) == "and 3 more times between 2026-02-27 and 2026-03-02"
+    model = ScriptedModel()
+    async with memory_app(model=model) as app:
+        await archive(app, [REMINDER] * 5)
+        await say(app, "what about the water for the cactus?")
+    prompt = "\n".join(message.content for message in model.requests[-1].messages)
+    assert "and 4 more times between 2026-03-0" in prompt
+    assert prompt.count(REMINDER) == 1
 
 
 @pytest.mark.parametrize(

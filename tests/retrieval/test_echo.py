@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from goat.app import App
-from goat.records.episodes import NewEpisode, Role
-from goat.records.search import Recall
+from goat.adapters.model_offline import OfflineModel
+from goat.app import App, assemble
+from goat.records.episodes import Episode, NewEpisode, Role
+from goat.records.search import Recall, Recalled
+from goat.retrieval.echo import beyond
 from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
 from goat.settings import Settings
 from goat.testing.app import memory_app, say
 
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 LEAST = Settings().recall.min_relevance
 QUESTION = "Which plumber mends the boiler on Sundays?"
 ANSWER = "Popescu the plumber works at the weekend, boilers too."
@@ -89,3 +93,47 @@ async def test_the_words_of_the_message_itself_do_not_make_the_archive_seem_to_k
         after = (await app.memory.recall(bounded, REFLEX)).results[0]
     assert before.episode.text == after.episode.text == "The boiler needs water every week."
     assert after.parts["passage"] == pytest.approx(before.parts["passage"], rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        (QUESTION, False),
+        ("which plumber  mends the BOILER on sundays?", False),
+        ("Which plumber mends the boiler on Sundays", False),
+        ("Is there a plumber for the boiler?", False),
+        ("So, which plumber is it that mends a boiler on Sundays, and what does he take?", False),
+        ("Who mends the roof in winter?", True),
+        ("Does the plumber have a sister?", True),
+        ("The plumber who mends the boiler on Sundays is Popescu, isn't he?", True),
+        ("Popescu is the plumber. Does he mend the boiler on Sundays?", True),
+        ("Which plumber mends the boiler on Sundays? Popescu.", True),
+        (ANSWER, True),
+    ],
+)
+def test_what_only_repeats_a_question_says_nothing_beyond_it(said: str, answers: bool) -> None:
+    episode = Episode(1, "u", "admin", "c", Role.USER, said, AT, "x")
+    result = Recalled(episode, 0.9, 0.9)
+    assert beyond(QUESTION, [result]) == ((result,) if answers else ())
+
+
+@pytest.mark.parametrize(("role", "speaker"), [(Role.USER, "Dan"), (Role.ASSISTANT, "")])
+def test_what_others_ask_says_something_beyond_the_question(role: Role, speaker: str) -> None:
+    result = Recalled(Episode(1, "u", "admin", "c", role, f"Dan, {QUESTION}", AT, "x", speaker), 0.9, 0.9)
+    assert beyond(QUESTION, [result]) == (result,)
+
+
+async def test_a_question_that_was_never_answered_is_not_its_own_answer() -> None:
+    async with memory_app() as app:
+        app = assemble(app.settings, replace(app.backends, model=OfflineModel(UTC, told_before)))
+        replies = [
+            (await say(app, text, chat=text)).text
+            for text in (QUESTION, f"{QUESTION} ", "Is there a plumber for the boiler?")
+        ]
+        assert set(replies) == {"Nothing found in memory about that."}
+        await say(app, ANSWER, chat="notes")
+        assert ANSWER in (await say(app, QUESTION, chat="later")).text
+
+
+async def told_before() -> bool:
+    return False

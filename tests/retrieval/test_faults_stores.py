@@ -12,6 +12,7 @@ import pytest
 
 from goat.adapters.embedder_hashing import HashingEmbedder
 from goat.app import App, open_app
+from goat.memory.enrich import entities_in
 from goat.records.episodes import NewEpisode, Role
 from goat.records.search import Hits, Where
 from goat.records.turns import Notice
@@ -75,6 +76,16 @@ async def test_a18_what_is_learnt_of_a_message_later_stands_in_a_lexical_result_
     assert question.topic_id == answered.topic_id != ""
 
 
+async def test_a18_a_result_of_words_alone_gets_the_boost_of_the_names_it_shares_with_the_question() -> None:
+    async with memory_app(vectors=Away("VectorIndex")) as app:
+        told = await say(app, "we sail with Ana on Sunday")
+        other = await say(app, "we sail with nobody on Monday", chat="other")
+        recall = await app.memory.search("admin", "When do we sail with Ana?", app.backends.clock.now(), 20)
+    assert [one.what for one in recall.lost] == ["meaning", "cosines"]
+    boost = {one.episode.id: one.parts["entity"] for one in recall.results}
+    assert boost[told.question.id] > boost[other.question.id] == 0
+
+
 @pytest.mark.parametrize(
     ("stored", "asked"),
     [("întîlnirea din iulie", "intilnirea din iulie"), ("ţară şi oraş", "țară și oraș"), ("Straße", "strasse")],
@@ -96,6 +107,17 @@ async def test_a45_f_b28_a_search_that_was_made_before_finds_what_was_written_si
     assert await found(app, "the blue boat") == ["The blue boat lies in Sulina."]
     await keep(app, message("The blue boat was sold.", now, 1))
     assert set(await found(app, "the blue boat")) == {"The blue boat lies in Sulina.", "The blue boat was sold."}
+
+
+async def test_a45_a_search_that_was_made_before_a_message_was_read_for_names_shows_them_afterwards(app: App) -> None:
+    async def noted() -> list[list[str]]:
+        recall = await app.memory.search("admin", "the boat", app.backends.clock.now(), 20)
+        return [[entity.text for entity in entities_in(one.episode.meta)] for one in recall.results]
+
+    await keep(app, replace(message("The boat of Ana lies in Cluj.", app.backends.clock.now()), to_enrich=True))
+    assert await noted() == [[]]
+    await app.memory.archive.enrich()
+    assert await noted() == [["Ana", "Cluj"]]
 
 
 async def test_f_b29_text_and_filter_never_run_into_one_another(app: App) -> None:
@@ -182,28 +204,40 @@ async def test_a_query_of_any_kind_is_answered(app: App, text: str) -> None:
 
 
 async def test_a39_eight_writers_and_eight_readers_lose_and_duplicate_nothing(app: App) -> None:
-    now = app.backends.clock.now()
+    now, gone = app.backends.clock.now(), set[str]()
+    vector = (await app.memory.embed("boat sails")).value
+    assert vector is not None
 
     async def write(writer: int) -> None:
         for number in range(15):
             text = f"boat number w{writer}n{number}x sails"
-            await app.memory.archive.append([message(text, now, number, chat=f"writer {writer}")])
+            (kept,) = await app.memory.archive.append([message(text, now, number, chat=f"writer {writer}")])
             app.memory.archive.follow_meaning()
+            if number % 7 == writer % 7:
+                await app.forgetter.forget(await app.forgetter.by_ids("admin", [kept.episode.id]))
+                gone.add(text)
 
-    async def read(_: int) -> None:
+    async def read(reader: int) -> None:
+        asked = app.memory.query("admin", "boat sails", now, vector if reader % 2 else None)
         for _ in range(10):
-            recall = await app.memory.recall(
-                app.memory.query("admin", "boat sails", now), replace(SEARCH, limit=500), within=None
-            )
+            before = set(gone)
+            recall = await app.memory.recall(asked, replace(SEARCH, limit=500), within=None)
             ids = [one.episode.id for one in recall.results]
             assert len(ids) == len(set(ids))
-            assert {one.what for one in recall.lost} <= {"meaning"}
+            assert before.isdisjoint(one.episode.text for one in recall.results)
+            assert {one.what for one in recall.lost} <= (set() if reader % 2 else {"meaning"})
             await asyncio.sleep(0)
 
     await asyncio.gather(*(write(n) for n in range(8)), *(read(n) for n in range(8)))
     await app.settled()
-    expected = sorted(f"boat number w{writer}n{number}x sails" for writer in range(8) for number in range(15))
-    everything = await app.memory.recall(app.memory.query("admin", "boat sails", now), replace(SEARCH, limit=500))
-    assert sorted(one.episode.text for one in everything.results) == expected
+    await app.memory.archive.embed()
+    written = {f"boat number w{writer}n{number}x sails" for writer in range(8) for number in range(15)}
+    expected = sorted(written - gone)
+    assert len(gone) == 18
+    for asked in (app.memory.query("admin", "boat sails", now, given) for given in (None, vector)):
+        everything = await app.memory.recall(asked, replace(SEARCH, limit=500))
+        assert sorted(one.episode.text for one in everything.results) == expected
+        by_meaning = ["meaning" in one.mechanisms for one in everything.results]
+        assert all(by_meaning) if asked.vector is not None else not any(by_meaning)
     for text in expected[::10]:
         assert (await found(app, text))[0] == text

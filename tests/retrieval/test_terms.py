@@ -262,6 +262,27 @@ def test_a_telephone_number_is_found_however_it_is_written(written: str) -> None
     assert meet("call 0721234567", f"my number is {written}, ok") & {"721234567", "0721234567"}
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("U.S.A.", "USA"),
+        ("1,500", "1500"),
+        ("€1,234,567", "1234567"),
+        ("RO49 AAAA 1B31 0075 9384 0000", "RO49AAAA1B31007593840000"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+        ("6F9619FF-8B86-D011-B42D-00CF4FC964FF", "6f9619ff8b86d011b42d00cf4fc964ff"),
+    ],
+)
+def test_what_only_its_punctuation_tells_apart_meets(one: str, other: str) -> None:
+    (term, *_) = analyse(other)
+    assert term in meet(f"was it {one} in the end?", f"it says {other}.")
+
+
+@pytest.mark.parametrize("text", ["RO49 AAAA 1B31 0075 9384 0001", "in12 this that were what"])
+def test_what_only_looks_like_an_account_number_is_none(text: str) -> None:
+    assert "".join(text.casefold().split()) not in analyse(text)
+
+
 def test_the_parts_of_identifiers_are_words() -> None:
     assert meet("which iphone did I buy?", "I bought an iPhone15.")
     assert meet("mail of Popescu", "write to ana.popescu@example.com")

@@ -30,7 +30,7 @@ BEFORE_RESTORE = "before-restore-"
 """How the names of folders begin in which a restore keeps what stood in the home."""
 
 READ_CACHE_KIB = 65_536
-WRITE_CACHE_KIB = 16_384
+WRITE_CACHE_KIB = 8_192
 """The reader keeps what searches come back to; the writer goes on to other pages, and needs those of a batch only."""
 
 _RESTORE = "bring a backup back with `goat restore FILE`; copies from before upgrades stand in {backups}"

@@ -22,7 +22,7 @@ from typing import Any, Final
 from goat.adapters.database import BEFORE_RESTORE
 from goat.adapters.home_backup import FORMAT, JOURNAL, MANIFEST, VERSION, Member, sound_messages
 from goat.adapters.home_folder import HomeFolder
-from goat.adapters.journal import journal_database
+from goat.adapters.journal import SqlOutbox, journal_database
 from goat.errors import GoatError, HomeError, TransferError
 from goat.ports.run import Clock
 from goat.records.backups import Restored
@@ -33,6 +33,7 @@ _PIECE: Final = 1024 * 1024
 _NO_MATTER: Final = frozenset(("goat.lock", "logs", _STAGE))
 """What may stand in a home that counts as empty."""
 
+_UNSENT: Final = "it waited in a backup that was restored, and may have been sent after that was made"
 _AGAIN: Final = "Use another backup; the home was not touched."
 
 
@@ -47,8 +48,9 @@ async def restore_backup(backup: Path, home: Path, *, force: bool, clock: Clock)
     """Make a home what the backup holds.
 
     A home in which something stands is refused, unless `force`: then that is put aside. Keys and tokens of the home
-    stay in place when the backup has none. Raises `TransferError` for a backup that is not whole, `HomeError` for a
-    home that cannot be used, `HomeInUse` when another process works in it.
+    stay in place when the backup has none. Replies that waited to be sent when the backup was made are not sent: the
+    home that it was made of has sent them since, for all that is known. Raises `TransferError` for a backup that is not
+    whole, `HomeError` for a home that cannot be used, `HomeInUse` when another process works in it.
     """
     with _damage_told(backup):
         manifest = _manifest(backup)
@@ -64,13 +66,13 @@ async def restore_backup(backup: Path, home: Path, *, force: bool, clock: Clock)
         try:
             with _damage_told(backup):
                 _unpack(backup, manifest, stage)
-            await _check(backup, manifest, stage, clock)
+            unsent = await _check(backup, manifest, stage, clock)
             with _damage_told(backup):
                 kept = home / "backups" / f"{BEFORE_RESTORE}{clock.now():%Y%m%dT%H%M%S%fZ}" if standing else None
                 _put_in_place(home, stage, manifest, kept)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-    return Restored(manifest.messages, kept, manifest.secrets)
+    return Restored(manifest.messages, kept, manifest.secrets, unsent)
 
 
 def _standing(home: Path) -> list[str]:
@@ -142,13 +144,16 @@ def _extract(archive: zipfile.ZipFile, member: Member, place: Path) -> None:
         raise zipfile.BadZipFile(f"{member.name} is not what was backed up")
 
 
-async def _check(backup: Path, manifest: _Manifest, stage: Path, clock: Clock) -> None:
-    """Open the journal as a start would, which brings an older one up to date, and read every page of it."""
+async def _check(backup: Path, manifest: _Manifest, stage: Path, clock: Clock) -> int:
+    """Open the journal as a start would, which brings an older one up to date, and read every page of it.
+
+    Replies that wait in it are ended; how many those were.
+    """
     if not (stage / JOURNAL).is_file():
         raise TransferError(backup, "it holds no journal", _AGAIN)
     try:
-        async with journal_database(stage, clock):
-            pass
+        async with journal_database(stage, clock) as database:
+            unsent = await SqlOutbox(database, clock).end_all(_UNSENT)
         with closing(sqlite3.connect(stage / JOURNAL)) as journal:
             messages = sound_messages(journal)
     except (GoatError, sqlite3.Error) as problem:
@@ -156,6 +161,7 @@ async def _check(backup: Path, manifest: _Manifest, stage: Path, clock: Clock) -
     if messages != manifest.messages:
         problem_told = f"its journal holds {messages:,} messages and should hold {manifest.messages:,}"
         raise TransferError(backup, problem_told, _AGAIN)
+    return unsent
 
 
 def _put_in_place(home: Path, stage: Path, manifest: _Manifest, kept: Path | None) -> None:

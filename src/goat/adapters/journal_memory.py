@@ -194,6 +194,10 @@ class MemoryJournal:
         wanted = {int(number) for number in ords}
         return {passage.ord: passage.episode_id for passage in self._passages(owner) if passage.ord in wanted}
 
+    async def passages(self, owner: str, ords: Sequence[int]) -> dict[int, Passage]:
+        """The owner's passages by their numbers."""
+        return {passage.ord: passage for passage in self._passages(owner) if passage.ord in ords}
+
     async def counts(self, owner: str, model: str) -> ArchiveCounts:
         """How much the owner's archive holds."""
         episodes = self._owned(owner)

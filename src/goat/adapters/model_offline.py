@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import tzinfo
 
+from goat.adapters.model_offline_words import Words, words_of
 from goat.records.episodes import Role
 from goat.records.models import ModelRequest, Reply
 from goat.records.search import Recalled
@@ -14,13 +15,10 @@ MOST_QUOTES = 3
 NEAR_BEST = 0.6
 """A further quotation needs this part of the best one's relevance."""
 
-HOW_TO_CONFIGURE = (
-    "(No language model is configured, so I answer by quoting what you told me. `./run.sh setup` connects one.)"
-)
-
 
 class OfflineModel:
-    """Quotes the recalled episodes verbatim with their dates; says so when there are none. Never invents.
+    """Quotes the recalled episodes verbatim with their dates; says so when there are none. Never invents. Its own
+    words are in the language of the person.
 
     `first_time` tells, once per home, that the hint on how to configure a model is due.
     """
@@ -36,24 +34,26 @@ class OfflineModel:
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
         """Answer from `request.recalled` alone, at once: there are no pieces to show before the reply is committed."""
-        text = self._answer(request)
+        words = words_of(request.language)
+        text = self._answer(request, words)
         if await self._first_time():
-            text = f"{text}\n\n{HOW_TO_CONFIGURE}"
+            text = f"{text}\n\n{words.how_to_configure}"
         return Reply(text, model=self.name, quotes_only=True)
 
-    def _answer(self, request: ModelRequest) -> str:
+    def _answer(self, request: ModelRequest, words: Words) -> str:
         chosen = best_quotes(request.recalled)
         if chosen:
-            return "\n\n".join(["From memory:", *(self._quote(result) for result in chosen)])
+            return "\n\n".join([words.found, *(self._quote(result, words) for result in chosen)])
         if _is_question(request.question):
-            return "Nothing found in memory about that."
-        return "Kept, word for word. Nothing in memory relates to it yet."
+            return words.nothing_found
+        return words.kept
 
-    def _quote(self, result: Recalled) -> str:
+    def _quote(self, result: Recalled, words: Words) -> str:
         episode = result.episode
-        who = episode.speaker or ("you" if episode.role is Role.USER else "I")
+        own = words.person if episode.role is Role.USER else words.itself
+        said = words.other.format(who=episode.speaker) if episode.speaker else own
         lines = "\n".join(f"> {line}" for line in episode.text.splitlines() or [""])
-        return f"{episode.at.astimezone(self._zone):%Y-%m-%d %H:%M}, {who} said:\n{lines}"
+        return f"{episode.at.astimezone(self._zone):%Y-%m-%d %H:%M}, {said}:\n{lines}"
 
 
 def best_quotes(recalled: Sequence[Recalled]) -> list[Recalled]:

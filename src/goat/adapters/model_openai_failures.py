@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, urlsplit
 
-from goat.errors import ModelError, ModelFault
+from goat.errors import ModelError, ModelFault, in_seconds
 from goat.records.usage import Usage
 from goat.settings.endpoint import ModelEndpoint
 from goat.settings.sections import ModelSettings
@@ -76,7 +76,7 @@ class Failures:
         """Nothing came for so many seconds; `begun` says that a part of the answer had come before."""
         setting = "stall_seconds" if begun else "timeout_seconds"
         return self.error(
-            f"{self._address} was silent for {seconds:g} seconds",
+            f"{self._address} was silent for {in_seconds(seconds)}",
             f"Try again, raise [model] {setting}, or choose a faster model.",
             ModelFault.SILENT,
             usage=usage,
@@ -85,7 +85,7 @@ class Failures:
     def overtime(self, usage: Usage) -> ModelError:
         """The call took longer than a call may."""
         return self.error(
-            f"the call took longer than {self._settings.call_seconds:g} seconds",
+            f"the call took longer than {in_seconds(self._settings.call_seconds)}",
             "Ask for less at once, raise [model] call_seconds, or choose a faster model.",
             ModelFault.OVERTIME,
             usage=usage,

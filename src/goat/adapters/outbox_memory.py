@@ -34,10 +34,19 @@ class MemoryOutbox:
         self._clock = clock
         self._troubles: list[tuple[str, Undelivered]] = []
         self._previews: dict[tuple[str, str, str], Preview] = {}
+        self._said: set[tuple[str, str]] = set()
 
-    async def put(self, reply: NewOutgoing) -> Outgoing:
+    async def put(self, reply: NewOutgoing) -> Outgoing | None:
         """Commit a reply that carries no episode."""
+        if reply.key is not None:
+            if (reply.channel, reply.key) in self._said:
+                return None
+            self._said.add((reply.channel, reply.key))
         return self._replies.add(reply, None, self._clock.now())
+
+    async def said(self, channel: str, key: str) -> bool:
+        """Whether a reply was ever put under this key."""
+        return (channel, key) in self._said
 
     async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
         """Replies that were not acknowledged, oldest first."""

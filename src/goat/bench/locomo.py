@@ -67,6 +67,8 @@ class Outcome:
     ingested: int = 0
     ingest_seconds: float = 0.0
     embedder: str = ""
+    samples: int = 0
+    """The conversations that were asked."""
 
 
 def run(path: Path, limit: int | None, say: Say) -> Outcome:
@@ -83,7 +85,8 @@ async def _run(samples: Sequence[Sample], limit: int | None, say: Say) -> Outcom
                 say(f"conversation {number} of {len(samples)}: archiving {len(sample.turns)} turns")
                 names = await archive_sample(app, sample, outcome)
                 say(f"conversation {number} of {len(samples)}: asking {len(sample.questions[:limit])} questions")
-                await _ask_all(app, sample, limit, names, outcome)
+                await ask_all(app, sample, limit, names, outcome)
+                outcome.samples += 1
     return outcome
 
 
@@ -117,7 +120,8 @@ async def archive_sample(app: App, sample: Sample, outcome: Outcome) -> dict[int
     return {one.episode.id: turn.id for one, turn in zip(appended, sample.turns, strict=True)}
 
 
-async def _ask_all(app: App, sample: Sample, limit: int | None, names: Mapping[int, str], outcome: Outcome) -> None:
+async def ask_all(app: App, sample: Sample, limit: int | None, names: Mapping[int, str], outcome: Outcome) -> None:
+    """Ask the questions of a conversation that is archived: of GOAT, and of the bars beside it."""
     bm25 = PlainBm25([turn.spoken for turn in sample.turns])
     ids = [turn.id for turn in sample.turns]
     for question in sample.questions[:limit]:
@@ -151,15 +155,16 @@ async def _similarities(app: App, sample: Sample, vector: Floats, names: Mapping
 async def _ask(
     app: App, sample: Sample, question: Question, vector: Floats, names: Mapping[int, str], outcome: Outcome
 ) -> Asked:
+    """Ask GOAT. The reflex comes first: after another search of the same question its postings would be at hand."""
     now = sample.turns[-1].at
     entities = await app.memory.entities(question.text)
     query = app.memory.query(sample.id, question.text, now, vector, entities.value)
     began = perf_counter()
-    await app.memory.recall(query, COLD)
-    outcome.latency_ms["pipeline"].append((perf_counter() - began) * 1000)
-    began = perf_counter()
     served = await app.memory.recall(query, REFLEX, app.settings.recall.min_relevance)
     outcome.latency_ms["reflex"].append((perf_counter() - began) * 1000)
+    began = perf_counter()
+    await app.memory.recall(query, COLD)
+    outcome.latency_ms["pipeline"].append((perf_counter() - began) * 1000)
     ranked = await app.memory.recall(query, Recipe("bench", REFLEX.groups, DEPTH))
     asked = Asked(question, sample.sessions)
     asked.ranked["goat"] = [names[result.episode.id] for result in ranked.results]
@@ -200,8 +205,8 @@ async def _prompt(app: App, query: Query, served: Recall, asked: Asked, names: M
     asked.prompt_tokens = prompt.tokens
 
 
-def document(outcome: Outcome, name: str, samples: int) -> dict[str, Any]:
-    """The result as the JSON document that the protocol describes."""
+def document(outcome: Outcome, name: str) -> dict[str, Any]:
+    """The result as the JSON document that the protocol describes; None for a measure of no questions."""
     latency = {
         part: {"p50": percentile(times, 50), "p95": percentile(times, 95)}
         for part, times in outcome.latency_ms.items()
@@ -209,7 +214,7 @@ def document(outcome: Outcome, name: str, samples: int) -> dict[str, Any]:
     }
     return {
         "data": name,
-        "samples": samples,
+        "samples": outcome.samples,
         "questions": len(outcome.asked),
         "machine": machine(),
         "embedder": outcome.embedder,
@@ -255,7 +260,9 @@ def _system(asked: Sequence[Asked], system: str) -> dict[str, Any]:
             "tokens_p95": percentile(tokens, 95),
         }
         answerable = [one.relevance for one in asked if one.question.category != "5"]
-        found["abstention_auroc"] = auroc(answerable, [one.relevance for one in asked if one.question.category == "5"])
+        unanswerable = [one.relevance for one in asked if one.question.category == "5"]
+        measurable = answerable and unanswerable
+        found["abstention_auroc"] = auroc(answerable, unanswerable) if measurable else None
     return found
 
 
@@ -286,5 +293,5 @@ def _mean(
     measure: Callable[[Sequence[str], frozenset[str], int], float],
     lists: Sequence[tuple[list[str], frozenset[str]]],
     k: int,
-) -> float:
-    return float(np.mean([measure(ranked, gold, k) for ranked, gold in lists])) if lists else float("nan")
+) -> float | None:
+    return float(np.mean([measure(ranked, gold, k) for ranked, gold in lists])) if lists else None

@@ -24,7 +24,14 @@ NAMES = {
     "rrf": "BM25 + embedder, RRF",
     WITHOUT_TIMES: "times not understood",
 }
-CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
+CATEGORIES = {
+    "": "no category",
+    "1": "multi-hop",
+    "2": "temporal",
+    "3": "open-domain",
+    "4": "single-hop",
+    "5": "adversarial",
+}
 GOALS = {
     "turns any@10": 90.0,
     "turns share@10": 85.0,
@@ -58,19 +65,14 @@ class Section:
     rows: Sequence[Row]
 
 
-def samples_of(outcome: Outcome) -> int:
-    """How many conversations were asked."""
-    return len({id(one.sessions) for one in outcome.asked})
-
-
 def write(path: Path, outcome: Outcome, name: str) -> None:
     """Write the JSON document of the protocol, with the figures as every bench writes them."""
     found = {
         "bench": "locomo",
-        **document(outcome, name, samples_of(outcome)),
+        **document(outcome, name),
         "figures": report.rows([*_table_figures(sections(outcome.asked)), *single_figures(outcome.asked)]),
     }
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def show(console: Console, outcome: Outcome, name: str) -> None:
@@ -85,7 +87,9 @@ def show(console: Console, outcome: Outcome, name: str) -> None:
 def sections(asked: Sequence[Asked]) -> list[Section]:
     """Every measure of a ranked list, GOAT's and the bars'."""
     answerable = [one for one in asked if one.question.category != "5"]
-    categories = [*_by_category(asked), *_both(answerable, SYSTEMS, f"categories 1 to 4 (n = {len(answerable)})")]
+    categories = list(_by_category(asked))
+    if answerable:
+        categories += _both(answerable, SYSTEMS, f"categories 1 to 4 (n = {len(answerable)})")
     found = [
         Section(
             "evidence found", len(asked), [_with_goal(row) for row in (*_ranked(asked, SYSTEMS), *_sessions(asked))]
@@ -199,7 +203,7 @@ def _goal(row: Row, wide: bool) -> str:
 
 
 def _times_taken(outcome: Outcome, name: str) -> Table:
-    found: dict[str, Any] = document(outcome, name, samples_of(outcome))
+    found: dict[str, Any] = document(outcome, name)
     table = Table(show_header=False, box=None)
     for part, taken in found["latency_ms"].items():
         table.add_row(f"{part}, p50 / p95", f"{taken['p50']:.1f} / {taken['p95']:.1f} ms")

@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,11 @@ def verdict(met: bool | None) -> str:
 
 
 def rows(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """The figures as a document holds them; an interval stands there where one was made."""
+    """The figures as a document holds them; an interval stands there where one was made, and null for no number."""
     shown = []
     for f in figures:
-        row = {"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal, "met": f.met}
+        value = round(f.value, 4) if isfinite(f.value) else None
+        row = {"name": f.name, "value": value, "unit": f.unit, "goal": f.goal, "met": f.met}
         shown.append(row if f.interval is None else {**row, "interval": [round(end, 4) for end in f.interval]})
     return shown
 

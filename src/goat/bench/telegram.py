@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +30,18 @@ MODEL_SECONDS: Final = 0.2
 GOAL_MS: Final = 150.0
 MEMORY_GOAL_MIB: Final = 20.0
 STEP: Final = 1.25
-"""How much faster each try of the search is than the one before."""
+"""How much faster or slower each try of the search is than the one before, until the goal lies between two."""
+
+HALVINGS: Final = 2
+"""How often the stretch between those two is halved: the rate is then right to 6 %."""
 
 TRY_SECONDS: Final = 30.0
+SLOWEST: Final = 0.5
+"""The rate below which none is looked for."""
+
+PROMPTS_KEPT: Final = 16
+"""What the scripted model remembers of what it was asked; the fake must not slow down as the bench goes on."""
+
 BASELINE_SHARE: Final = 0.2
 """The part of all messages after which the first look at the memory is taken: 2,000 of 10,000."""
 
@@ -60,8 +69,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is offered: so many chats, messages of each, at so many a second in all. Then, with `search`, faster and
-    faster until the goal is missed, and more until there were `total`, for the memory."""
+    """What is offered: so many chats, messages of each, at so many a second in all. Then, with `search`, at other rates
+    until the highest that keeps the goal is known, and more until there were `total`, for the memory."""
 
     chats: int = 200
     messages: int = 20
@@ -83,6 +92,10 @@ class Phase:
         """The time within which 95 of 100 answers came; endless where some never came."""
         return percentile(self.beside_ms, 95) if self.beside_ms and not self.lost else float("inf")
 
+    def holds(self) -> bool:
+        """Whether the goal is kept."""
+        return self.p95 <= GOAL_MS
+
 
 class Crowd:
     """The people. What they said and what they were answered, by the marks."""
@@ -94,7 +107,6 @@ class Crowd:
         self._offered: dict[str, float] = {}
         self._random = Random(7)
         self._open: list[Call] = []
-        self._looked = 0
         self.answered: dict[str, float] = {}
 
     @property
@@ -106,9 +118,8 @@ class Crowd:
         """Note for ever when answers come; `answered` is told how many there are by now."""
         while True:
             changed = self._api.world.changed
-            calls = self._api.calls
-            self._open += calls[self._looked :]
-            self._looked = len(calls)
+            self._open += self._api.calls
+            self._api.calls.clear()  # the log would only grow
             ended = [call for call in self._open if call.status]
             self._open = [call for call in self._open if not call.status]
             for call in ended:
@@ -117,22 +128,23 @@ class Crowd:
                     answered(len(self.answered))
             await changed.wait()
 
-    async def offer(self, count: int, rate: float) -> Phase:
-        """Say `count` messages, evenly, each in the next chat, and wait until all are answered."""
-        phase, marks, began = Phase(rate), [], perf_counter()
+    async def offer(self, count: int, rate: float, say: Say, what: str) -> Phase:
+        """Say `count` messages, evenly, each in the next chat, and wait until all are answered.
+
+        `say` is told how far `what` has come.
+        """
+        before, marks, began = len(self.answered), [], perf_counter()
         for number in range(count):
             await asyncio.sleep(max(0.0, began + number / rate - perf_counter()))
             marks.append(self._say(self._people[number % len(self._people)]))
-        deadline = perf_counter() + _PATIENCE_SECONDS
-        while len(self.answered.keys() & marks) < count and perf_counter() < deadline:  # noqa: ASYNC110 - a bound
+            if number % max(1, round(rate)) == 0:
+                say(f"{what}: {len(self.answered) - before:,} of {count:,} answered")
+        wanted, deadline = set(marks), perf_counter() + _PATIENCE_SECONDS
+        while wanted - self.answered.keys() and perf_counter() < deadline:  # noqa: ASYNC110 - a bound
             await asyncio.sleep(0.05)
-        for mark in marks:
-            if mark in self.answered:
-                took = self.answered[mark] - self._offered[mark] - MODEL_SECONDS
-                phase.beside_ms.append(took * 1000)
-            else:
-                phase.lost += 1
-        return phase
+        came = [mark for mark in marks if mark in self.answered]
+        beside = [(self.answered[mark] - self._offered[mark] - MODEL_SECONDS) * 1000 for mark in came]
+        return Phase(rate, beside, count - len(came))
 
     def _say(self, person: Person) -> str:
         mark = f"{person.user.first_name}.{len(self._said[person.id])}"
@@ -212,7 +224,7 @@ def memory_mib(process: int) -> float:
 
 async def measure(load: Load, say: Say) -> list[Figure]:
     """Offer the load and give the figures."""
-    with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder, LlmServer() as model:
+    with tempfile.TemporaryDirectory(prefix="goat-bench-") as folder, LlmServer(keep=PROMPTS_KEPT) as model:
         model.always(_echo)
         async with FakeBotApi(f"{1_000_000_000 + os.getpid()}:a-token-of-the-bench") as api:
             crowd = Crowd(api, load.chats)
@@ -231,31 +243,48 @@ async def _offered(load: Load, say: Say, crowd: Crowd, process: int) -> list[Fig
 
     watching = asyncio.create_task(crowd.watch(look), name="watch")
     try:
-        await crowd.offer(min(load.chats, 10), load.rate)  # the first ones load the model
+        await crowd.offer(min(load.chats, 10), load.rate, say, "warming up")  # the first ones load the model
         count = load.chats * load.messages
-        say(f"{count:,} messages at {load.rate:g} a second, about {count / load.rate / 60:.0f} min")
-        phase = await crowd.offer(count, load.rate)
-        best = await _fastest(load, say, crowd, phase) if load.search else 0.0
+        phase = await crowd.offer(count, load.rate, say, f"{load.rate:g} a second, {_minutes(count, load.rate)}")
+
+        async def tried(rate: float) -> Phase:
+            return await crowd.offer(max(1, int(rate * TRY_SECONDS)), rate, say, f"trying {rate:.1f} a second")
+
+        best = await highest_rate(phase, tried) if load.search else 0.0
         rest = load.total - len(crowd.answered)
         if rest > 0:
             rate = best or load.rate
-            say(f"{rest:,} more for the memory, about {rest / rate / 60:.0f} min")
-            await crowd.offer(rest, rate)
+            await crowd.offer(rest, rate, say, f"more for the memory, {_minutes(rest, rate)}")
         memory.append(memory_mib(process))
     finally:
         watching.cancel()
     return _figures(load, phase, best, memory, early, crowd)
 
 
-async def _fastest(load: Load, say: Say, crowd: Crowd, phase: Phase) -> float:
-    """The highest rate, in steps, at which the answers come within the goal; 0 where the first does not."""
-    best, rate = 0.0, load.rate
-    while phase.p95 <= GOAL_MS:
-        best = rate
-        rate = round(rate * STEP, 1)
-        say(f"trying {rate:g} a second")
-        phase = await crowd.offer(int(rate * TRY_SECONDS), rate)
-    return best
+def _minutes(count: int, rate: float) -> str:
+    return f"about {count / rate / 60:.0f} min"
+
+
+async def highest_rate(phase: Phase, attempt: Callable[[float], Awaitable[Phase]]) -> float:
+    """The highest rate at which the answers come within the goal; 0 where not even the slowest keeps it.
+
+    From how it went in `phase` the attempts go up or down in steps until the goal lies between two, and then halve what
+    is between them.
+    """
+    if phase.holds():
+        low, high = phase.rate, phase.rate * STEP
+        while (await attempt(high)).holds():
+            low, high = high, high * STEP
+    else:
+        low, high = phase.rate / STEP, phase.rate
+        while not (await attempt(low)).holds():
+            low, high = low / STEP, low
+            if low < SLOWEST:
+                return 0.0
+    for _ in range(HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if (await attempt(middle)).holds() else (low, middle)
+    return low
 
 
 def _figures(load: Load, phase: Phase, best: float, memory: Sequence[float], early: int, crowd: Crowd) -> list[Figure]:

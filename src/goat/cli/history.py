@@ -267,6 +267,8 @@ def restore(
     with err.status("checking …"):
         restored = run_to_end(restore_home(file, folder, force=force))
     _say(out, f"Restored {restored.messages:,} messages into {printable(str(folder))}.")
+    if restored.unsent:
+        _say(out, f"Replies that waited to be sent and are not sent any more: {restored.unsent:,}.", style="dim")
     if restored.kept is not None:
         _say(out, f"What stood there is kept in {printable(str(restored.kept))}.", style="dim")
     if not restored.secrets and not (folder / ".env").exists():

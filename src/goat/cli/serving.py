@@ -17,7 +17,7 @@ from goat.interfaces.telegram.door import Door, Told, introduced
 from goat.interfaces.telegram.message import Me
 from goat.interfaces.telegram.status import Status
 from goat.records.arrivals import Admitted, Role
-from goat.settings import Loaded
+from goat.settings import Loaded, provider_of
 
 
 async def serve(loaded: Loaded, token: str, safely: bool) -> None:
@@ -43,7 +43,8 @@ async def serve(loaded: Loaded, token: str, safely: bool) -> None:
             return
         account = known.result()
         me = Me(int(account["id"]), str(account.get("username", "")))
-        await Door(app, client, me, status, _told(out)).run(stop, BREAKER if safely else 0)
+        told = _told(out, has_model=provider_of(loaded.settings) is not None)
+        await Door(app, client, me, status, told).run(stop, BREAKER if safely else 0)
 
 
 def _end_in_order(stop: asyncio.Event) -> None:
@@ -61,7 +62,7 @@ def _end_in_order(stop: asyncio.Event) -> None:
             loop.add_signal_handler(number, end)
 
 
-def _told(out: Console) -> Told:
+def _told(out: Console, has_model: bool) -> Told:
     """What the person at the terminal reads."""
 
     def say(text: str) -> None:
@@ -69,6 +70,8 @@ def _told(out: Console) -> Told:
 
     def running(me: Me) -> None:
         say(f"GOAT runs as @{me.username} on Telegram. Ctrl-C stops it.")
+        if not has_model:
+            say("No language model is configured, so it answers by quoting memory. `goat setup` connects one.")
 
     def code(me: Me, code: str) -> None:
         minutes = int(CODE_LIFE.total_seconds() // 60)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from goat.errors import MessageRefused
 from goat.records.turns import Notice
 from goat.settings import Loaded, load
 from goat.tools.redact import Redactor
@@ -73,6 +75,16 @@ def notices_to(err: Console) -> Callable[[Notice], None]:
             err.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     return show
+
+
+def read_moment(text: str) -> datetime:
+    """A time as a person writes it; without a zone it has none. Raises `MessageRefused`."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError as wrong:
+        raise MessageRefused(
+            f"{text!r} is not an ISO 8601 time. Write one such as 2026-07-09 or 2026-07-09T19:00."
+        ) from wrong
 
 
 def at_keyboard() -> bool:

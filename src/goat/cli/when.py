@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
 from goat.app import system_clock
-from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, read_settings
+from goat.cli.session import ConfigOption, HomeOption, JsonOption, consoles, read_moment, read_settings
 from goat.errors import MessageRefused
 from goat.retrieval.when import find_windows
 
@@ -28,7 +27,7 @@ def when(
     out, _ = consoles()
     clock = system_clock(read_settings(home, config).settings)
     place = _zone(zone) if zone else clock.zone()
-    moment = _moment(at) if at else clock.now()
+    moment = read_moment(at) if at else clock.now()
     written = moment if moment.tzinfo else moment.replace(tzinfo=place)
     windows = find_windows(text, written, place, prefer="future" if future else "past")
     if as_json:
@@ -55,10 +54,3 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as unknown:
         raise MessageRefused(f"{name!r} is not an IANA zone. Write one such as Europe/Bucharest.") from unknown
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as wrong:
-        raise MessageRefused(f"{text!r} is not an ISO 8601 time. Write one such as 2026-07-09T19:00.") from wrong

@@ -1,8 +1,8 @@
 """The archive: the journal first, and the indexes that follow it.
 
-The lexical index follows within the call that archives a message, so that the very next search finds it. Embedding
-takes longer; it follows in the background, and a passage without a vector is found by its words meanwhile. Each
-follower keeps a cursor, so a killed process goes on where its followers stood.
+The lexical index follows at once, all that was committed meanwhile in one step; who asks for it waits until a search
+finds what was archived. Embedding takes longer; it follows in the background, and a passage without a vector is found
+by its words meanwhile. Each follower keeps a cursor, so a killed process goes on where its followers stood.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ EMBED_BATCH = 16
 
 Progress = Callable[[str, int, int], None]
 """Told the follower's name, the seq it stands at and the seq it goes to."""
+
+
+Committed = Callable[[], None]
+"""Told that the journal holds it."""
 
 
 def _no_progress(_name: str, _at: int, _to: int) -> None:
@@ -102,6 +106,7 @@ class Archive:
         self._enricher = enricher
         self._zone = zone
         self._following = asyncio.Lock()
+        self._next_words: asyncio.Task[None] | None = None
         self._embedding: asyncio.Task[None] | None = None
         self._behind = False
         self._hanging = False
@@ -119,43 +124,61 @@ class Archive:
         episodes: Sequence[NewEpisode],
         outgoing: Sequence[NewOutgoing] = (),
         topics: Mapping[str, str] | None = None,
+        on_committed: Committed | None = None,
+        wait: bool = True,
     ) -> list[Appended]:
         """Commit to the journal, with the topics of exchanges that end here, then bring the word index along.
 
-        Raises `BackendUnavailable` only when the journal itself cannot be written; an index that is away catches up
-        later. `follow_meaning` is the caller's to ask for, when the turn needs the embedder no more.
+        `on_committed` is called between the two. Without `wait` the index follows in the background: for what need not
+        be found before something else is appended. Raises `BackendUnavailable` only when the journal itself cannot be
+        written; an index that is away catches up later. `follow_meaning` is the caller's to ask for, when the turn
+        needs the embedder no more.
         """
         appended = await self._journal.append(episodes, outgoing, topics or {})
         reach("journal_committed")
-        await self._follow_words_soon()
+        if on_committed is not None:
+            on_committed()
+        if not (self._hanging and self._following.locked()):
+            following = self._follow_words_soon()
+            if wait:
+                done, _ = await asyncio.wait([following], timeout=FOLLOW_SECONDS)
+                self._hanging = not done
         self._changed(new.owner for new in episodes)
         reach("words_followed")
         return appended
 
-    async def _follow_words_soon(self) -> None:
-        if self._hanging and self._following.locked():
-            return
-        following = self._background.start("words", self._spare("the word index", self.follow_words()))
-        done, _ = await asyncio.wait([following], timeout=FOLLOW_SECONDS)
-        self._hanging = not done
+    def _follow_words_soon(self) -> asyncio.Task[None]:
+        """The next step of the word index, which holds everything that is committed by now; all who ask share it."""
+        if self._next_words is None or self._next_words.done():
+            self._next_words = self._background.start("words", self._spare("the word index", self._follow_next()))
+        return self._next_words
+
+    async def _follow_next(self) -> None:
+        async with self._following:
+            self._next_words = None  # what is committed from here on may come too late for this step
+            await self._follow_to_head(_no_progress, BATCH)
 
     async def follow_words(self, progress: Progress = _no_progress, batch: int = BATCH) -> None:
         """Bring the lexical index to the journal's head, `batch` changes in a step. Raises `BackendUnavailable`."""
         async with self._following:
-            head = await self._journal.head()
-            cursor = await self._lexical.cursor()
-            if cursor > head:  # damage: it claims to hold changes that do not exist
-                await self._lexical.clear()
-                cursor = 0
-            while cursor < head:
-                changes = await self._journal.changes(cursor, batch)
-                if not changes:
-                    return
-                documents, removed = await asyncio.to_thread(_lexical_step, changes, self._zone)
-                reach("words_step")
-                cursor = changes[-1].seq
-                await self._lexical.apply(documents, removed, cursor)
-                progress("words", cursor, head)
+            await self._follow_to_head(progress, batch)
+
+    async def _follow_to_head(self, progress: Progress, batch: int) -> None:
+        head = await self._journal.head()
+        cursor = await self._lexical.cursor()
+        if cursor > head:  # damage: it claims to hold changes that do not exist
+            await self._lexical.clear()
+            cursor = 0
+        while cursor < head:
+            changes = await self._journal.changes(cursor, batch)
+            if not changes:
+                return
+            documents, removed = await asyncio.to_thread(_lexical_step, changes, self._zone)
+            reach("words_step")
+            cursor = changes[-1].seq
+            await self._lexical.apply(documents, removed, cursor)
+            self._changed(change.owner for change in changes)
+            progress("words", cursor, head)
 
     async def catch_up_words(self) -> None:
         """Bring the lexical index to the journal's head; where it cannot be used, a notice is given."""

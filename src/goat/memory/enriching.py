@@ -80,7 +80,7 @@ class Enriching:
         query = replace(query, chat=chat, topic_id=thread.topic_id, held=held_now)
         found = await self._memory.recall(query, self._recipe)
         held = [
-            Held(result.episode.id, result.relevance)
+            Held(result.episode.id, result.relevance, result.ord)
             for result in found.results
             if result.relevance >= self._least_relevance or result.episode.id == written.episode_id
         ]

@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from goat.errors import MessageRefused
-from goat.memory.archive import Archive
+from goat.memory.archive import Archive, Committed
 from goat.memory.cache import Cache, cache_key
 from goat.memory.enrich import Enricher, Noted
 from goat.memory.l0_identity import Identity
@@ -23,10 +23,11 @@ from goat.memory.uses import UseCounts
 from goat.ports.models import Embedder, EntityExtractor
 from goat.ports.stores import Journal
 from goat.records.entities import Entity
-from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Role, Use
+from goat.records.episodes import Appended, Episode, Incoming, NewEpisode, NewOutgoing, Passage, Role, Span, Use
 from goat.records.memory import Activation, Fact, Held, HistoryMessage
 from goat.records.models import Reply
 from goat.records.search import EVERYWHERE, Floats, Lost, Recall, Recalled, Where
+from goat.retrieval.asking import asked_in, together
 from goat.retrieval.blend import DAY, blended
 from goat.retrieval.clean import clean
 from goat.retrieval.passages import split_passages
@@ -43,7 +44,8 @@ class Received:
     """A message that stands in the journal. `altered` says that characters no store can hold were replaced in it.
 
     `extra` is what its front door wants to find at the delivery of the answer; with `outside` the message holds words
-    of others.
+    of others. `language` is what its front door says that the person reads, or else that of the message, empty where
+    that does not show.
     """
 
     episode: Episode
@@ -51,6 +53,7 @@ class Received:
     altered: bool
     extra: Mapping[str, str] = field(default_factory=dict)
     outside: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class MemoryLayers:
     async def receive(self, incoming: Incoming, exchange_id: str = "") -> Received:
         """Commit a person's message before anything else is done with it; without an exchange it begins one.
 
+        Its own turn does not look for it, so that goes on while the word index follows; the answer waits for both.
         Raises `BackendUnavailable` when the journal cannot take it: the front door then refuses it visibly, and
         `MessageRefused` for the redelivery of a message that was forgotten.
         """
@@ -120,15 +124,19 @@ class MemoryLayers:
             meta=noted.meta,
             to_enrich=not noted.complete,
         )
-        (appended,) = await self.archive.append([episode])
+        (appended,) = await self.archive.append([episode], wait=False)
         if appended.forgotten:
             raise MessageRefused("This message was forgotten. Send it as a new one if it is to be kept again.")
-        return Received(appended.episode, appended.duplicate, altered, incoming.extra, incoming.outside)
+        language = incoming.language or appended.episode.meta.get("language", "")
+        return Received(appended.episode, appended.duplicate, altered, incoming.extra, incoming.outside, language)
 
-    async def answer(self, received: Received, topic_id: str, reply: Reply, at: datetime) -> Appended:
+    async def answer(
+        self, received: Received, topic_id: str, reply: Reply, at: datetime, on_committed: Committed | None = None
+    ) -> Appended:
         """Commit the reply, its delivery to where the question came from, and the exchange's topic, all together.
 
-        Raises `BackendUnavailable`.
+        `on_committed` is called as soon as that is done; afterwards a search finds what was said. Raises
+        `BackendUnavailable`.
         """
         question = received.episode
         text, _ = clean(reply.text)
@@ -148,7 +156,8 @@ class MemoryLayers:
             to_enrich=not noted.complete,
         )
         outgoing = NewOutgoing(question.owner, question.chat, question.source, text, received.extra)
-        (appended,) = await self.archive.append([episode], [outgoing], {question.exchange_id: topic_id})
+        topics = {question.exchange_id: topic_id}
+        (appended,) = await self.archive.append([episode], [outgoing], topics, on_committed)
         self.archive.follow_meaning()
         return appended
 
@@ -237,8 +246,27 @@ class MemoryLayers:
     async def recall(
         self, query: Query, recipe: Recipe, least_relevance: float = 0.0, within: float | None = None
     ) -> Recall:
-        """Search L3. Groups that were lost stand in the result."""
-        return await self._retriever.run(query, recipe, least_relevance, within)
+        """Search L3, for a long message also by what it asks. Groups that were lost stand in the result."""
+        whole = self._retriever.run(query, recipe, least_relevance, within)
+        asked = asked_in(query.text)
+        if not asked:
+            return await whole
+        found, also = await asyncio.gather(whole, self._asked(query, asked, recipe, least_relevance, within))
+        return together(found, also, recipe.limit)
+
+    async def _asked(
+        self, query: Query, asked: str, recipe: Recipe, least_relevance: float, within: float | None
+    ) -> Recall:
+        """What a part of a query finds by itself; where it is late, the whole has to do."""
+        part = read_query(query.owner, asked, query.at, self._zone)
+        names = tuple(name for name in query.names if name in part.terms)
+        try:
+            async with asyncio.timeout(within):
+                vector = (await self.embed(asked)).value
+                part = replace(query, text=asked, terms=part.terms, windows=part.windows, keys=part.keys, names=names)
+                return await self._retriever.run(replace(part, vector=vector), recipe, least_relevance, within)
+        except TimeoutError:
+            return Recall(asked, lost=(Lost("what it asks", "not done before the deadline"),))
 
     async def held(self, owner: str, held: Sequence[Held], now: datetime) -> Layer[list[Recalled]]:
         """The episodes that a thread holds, ordered by relevance, age and use; forgotten ones are gone."""
@@ -246,8 +274,7 @@ class MemoryLayers:
         found, uses = await asyncio.gather(
             layer("L3", self._journal.episodes(owner, ids), list[Episode]()), self._uses.of(owner, ids)
         )
-        relevance = {one.episode_id: one.relevance for one in held}
-        results = _ordered(found.value, relevance, uses.value, now, self._shares)
+        results = _ordered(found.value, {one.episode_id: one for one in held}, uses.value, now, self._shares)
         return Layer(results, found.lost or uses.lost)
 
     def recalled(self, owner: str, results: Sequence[Recalled]) -> None:
@@ -270,17 +297,33 @@ class MemoryLayers:
             for result in results
         }
 
+    async def excerpts(self, owner: str, results: Sequence[Recalled]) -> Mapping[int, Span]:
+        """The passage that each result was found by, with those beside it in its message, by the result's episode id.
+
+        A result of which that is not known, or cannot be looked up, is left out.
+        """
+        near = {one.episode.id: range(one.ord - 1, one.ord + 2) for one in results if one.ord is not None}
+        if not near:
+            return {}
+        ords = [number for beside in near.values() for number in beside]
+        passages = (await layer("L3", self._journal.passages(owner, ords), dict[int, Passage]())).value
+        own = {
+            episode_id: [passages[at].span for at in beside if at in passages and passages[at].episode_id == episode_id]
+            for episode_id, beside in near.items()
+        }
+        return {episode_id: Span(spans[0].start, spans[-1].end) for episode_id, spans in own.items() if spans}
+
 
 def _ordered(
     episodes: Sequence[Episode],
-    relevance: Mapping[int, float],
+    held: Mapping[int, Held],
     uses: Mapping[int, Use],
     now: datetime,
     shares: PrefetchSettings,
 ) -> list[Recalled]:
     """Held episodes by their blended score, best first; of equal ones the more relevant."""
     parts = blended(
-        np.array([relevance[one.id] for one in episodes], dtype=np.float32),
+        np.array([held[one.id].relevance for one in episodes], dtype=np.float32),
         np.array([(now - one.at).total_seconds() / DAY for one in episodes], dtype=np.float32),
         np.array([uses[one.id].count if one.id in uses else 0 for one in episodes], dtype=np.float32),
         shares,
@@ -288,5 +331,6 @@ def _ordered(
     results = []
     for place, episode in enumerate(episodes):
         shown = {name: float(values[place]) for name, values in parts.items()}
-        results.append(Recalled(episode, relevance[episode.id], sum(shown.values()), shown, ("held",)))
+        one = held[episode.id]
+        results.append(Recalled(episode, one.relevance, sum(shown.values()), shown, ("held",), one.ord))
     return sorted(results, key=lambda result: (-round(result.score, 4), -result.relevance))

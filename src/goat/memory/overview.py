@@ -49,7 +49,7 @@ class FactStory:
 @dataclass(frozen=True, slots=True)
 class Digest:
     """All of it: identity texts (the last one holds if it has no end), facts, chats, topics newest first, and how many
-    messages each speaker and each source brought."""
+    messages each speaker and each source brought; the person's own have no speaker's name."""
 
     owner: str
     messages: int
@@ -138,4 +138,4 @@ def _further(topic: Topic | None, episode: Episode) -> Topic:
 
 
 def _speaker(episode: Episode) -> str:
-    return episode.speaker or ("you" if episode.role is Role.USER else "GOAT")
+    return episode.speaker or ("" if episode.role is Role.USER else "GOAT")

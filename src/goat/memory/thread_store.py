@@ -57,7 +57,7 @@ def _encode(thread: Activation) -> str:
             "last_vector": _pack(thread.last_vector),
             "turn_count": thread.turn_count,
             "recent_queries": thread.recent_queries,
-            "held": [[held.episode_id, round(held.relevance, 4)] for held in thread.held],
+            "held": [[held.episode_id, round(held.relevance, 4), held.ord] for held in thread.held],
             "held_query": thread.held_query,
             "held_at": thread.held_at.timestamp() if thread.held_at else None,
             "held_for": thread.held_for,
@@ -79,7 +79,7 @@ def _decode(body: str) -> Activation:
             last_vector=_unpack(data["last_vector"]),
             turn_count=int(data["turn_count"]),
             recent_queries=tuple(map(str, data["recent_queries"])),
-            held=tuple(Held(int(number), float(relevance)) for number, relevance in data["held"]),
+            held=tuple(_held(*one) for one in data["held"]),
             held_query=str(data["held_query"]),
             held_at=None if data["held_at"] is None else datetime.fromtimestamp(data["held_at"], UTC),
             held_for=int(data["held_for"]),
@@ -90,6 +90,10 @@ def _decode(body: str) -> Activation:
         )
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error, OverflowError, OSError):
         return Activation()
+
+
+def _held(number: int, relevance: float, ord_: int | None = None) -> Held:
+    return Held(int(number), float(relevance), None if ord_ is None else int(ord_))
 
 
 def _pack(vector: Sequence[float]) -> str:

@@ -20,6 +20,7 @@ from goat.ports.stores import Journal
 from goat.records.episodes import Episode, NewEpisode, Role
 from goat.records.search import Recalled, Where
 from goat.retrieval.clean import clean
+from goat.retrieval.copies import said_again
 from goat.retrieval.passages import split_passages
 from goat.tools.tool import ToolContext, ToolDefinition, tool
 
@@ -33,7 +34,8 @@ NOTES: Final = "notes"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A remembered message. `at` is local time; `from_outside` marks words of a web page, a file or somebody else."""
+    """A remembered message. `at` is local time; `from_outside` marks words of a web page, a file or somebody else, and
+    `again` tells how often the same was said besides."""
 
     number: int
     at: str
@@ -42,6 +44,7 @@ class Found:
     text: str
     relevance: float
     from_outside: bool = False
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +106,25 @@ class MemoryTools:
         ]
 
     async def search_memory(
-        self, context: ToolContext, query: str, after: str = "", before: str = "", limit: int = 5
+        self, context: ToolContext, query: str, chat: str = "", after: str = "", before: str = "", limit: int = 5
     ) -> Answer:
         """Search everything that was ever said in all chats of this person, by meaning and by words.
 
-        What was found for the newest message stands in the prompt already: search for what is not there.
+        What was found for the newest message stands in the prompt already: search for what is not there,
+        or to read a long message whole.
 
         Args:
             query: What to look for, in the words in which it may have been said.
+            chat: Only what was said in this chat, named as in a result; empty for all.
             after: Only what was said at or after this time, ISO 8601; local time unless it names a zone.
             before: Only what was said before this time, ISO 8601; local time unless it names a zone.
             limit: How many results, at most 20.
         """
         zone = self._clock.zone()
         waiting = {one.id for one in await self._waiting(context)}
-        where = Where(after=_moment("after", after, zone), before=_moment("before", before, zone))
+        where = Where(
+            chat=chat.strip() or None, after=_moment("after", after, zone), before=_moment("before", before, zone)
+        )
         wanted = max(1, min(limit, 20))
         recall = await self._memory.search(context.owner, query, self._clock.now(), wanted + len(waiting), where)
         shown = [one for one in recall.results if one.episode.id not in waiting][:wanted]
@@ -313,4 +320,5 @@ def _found(result: Recalled, zone: tzinfo) -> Found:
         text=episode.text,
         relevance=round(result.relevance, 3),
         from_outside=is_outside(episode),
+        again=said_again(result, zone),
     )

@@ -75,8 +75,12 @@ class Outbox(Protocol):
     a chat in the order in which they were committed.
     """
 
-    async def put(self, reply: NewOutgoing) -> Outgoing:
-        """Commit a reply that carries no episode; it comes back with its id."""
+    async def put(self, reply: NewOutgoing) -> Outgoing | None:
+        """Commit a reply that carries no episode; it comes back with its id, or None where its key was put before."""
+        ...
+
+    async def said(self, channel: str, key: str) -> bool:
+        """Whether a reply was ever put under this key, delivered or not."""
         ...
 
     async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:

@@ -19,6 +19,7 @@ from goat.records.episodes import (
     Forgotten,
     NewEpisode,
     NewOutgoing,
+    Passage,
     Use,
 )
 from goat.records.memory import Fact, PermanentHistory, Versioned
@@ -81,6 +82,10 @@ class Journal(Protocol):
 
     async def locate(self, owner: str, ords: Sequence[int]) -> dict[int, int]:
         """Map passage numbers to episode ids; forgotten passages are left out."""
+        ...
+
+    async def passages(self, owner: str, ords: Sequence[int]) -> dict[int, Passage]:
+        """The owner's passages by their numbers; unknown and forgotten ones are left out."""
         ...
 
     async def counts(self, owner: str, model: str) -> ArchiveCounts:

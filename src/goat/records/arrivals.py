@@ -33,6 +33,10 @@ class Arrival:
     tries: int = 0
     turn: int | None = None
 
+    def word(self, kind: str = "end") -> str:
+        """The key of what is said about it, so that it is said once; `end` is what is said in place of an answer."""
+        return f"{self.id}:{kind}"
+
 
 class Role(StrEnum):
     """What somebody may do; `group` and `open group` are those of a chat, the latter lets every member in."""

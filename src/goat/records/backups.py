@@ -17,8 +17,10 @@ class BackedUp:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """A home that was restored: how many messages it holds, and the folder with what stood there before, if anything
-    did. `secrets` says whether keys and tokens came with the backup."""
+    did. `secrets` says whether keys and tokens came with the backup, `unsent` how many replies waited in it to be sent:
+    they are not sent any more."""
 
     messages: int
     kept: Path | None
     secrets: bool
+    unsent: int = 0

@@ -31,7 +31,8 @@ class Incoming:
 
     `at` is the sender's time (aware). `key` identifies the delivery within `source`: a second delivery with the same
     key is the same message. `extra` is what the front door wants to find at the delivery of the answer.
-    `outside` says that the text holds words of others, such as a forwarded message.
+    `outside` says that the text holds words of others, such as a forwarded message. `language` is the code of the
+    language that the person reads, such as `ro`, empty where the front door does not know it.
     """
 
     owner: str
@@ -43,6 +44,7 @@ class Incoming:
     key: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     outside: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +165,18 @@ class ArchiveCounts:
 
 @dataclass(frozen=True, slots=True)
 class NewOutgoing:
-    """A reply to be delivered through `channel`; `extra` is what the channel needs beside the text, in its words."""
+    """A reply to be delivered through `channel`; `extra` is what the channel needs beside the text, in its words.
+
+    A `key` names what is said within its channel, so that it is said once however often it is put; an answer has none,
+    as it goes with its episode.
+    """
 
     owner: str
     chat: str
     channel: str
     text: str
     extra: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,12 @@ class ThreadState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A result that a thread holds: the episode and its calibrated relevance (0..1) for the query it was found with."""
+    """A result that a thread holds: the episode, its calibrated relevance (0..1) for the query it was found with, and
+    which of its passages was found, where that is known."""
 
     episode_id: int
     relevance: float
+    ord: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,13 +44,14 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One model call. `question` and `recalled`, all that memory served, are for a model that answers from memory
-    alone.
+    """One model call. `question` and `recalled`, all that memory served but what only repeats the question, are for a
+    model that answers from memory alone.
 
     `owner`, `chat` and `exchange_id` say for whom and for which turn it is made. The `history` messages behind the
     first are the conversation so far, which can be left out where the prompt is too long. With `schema`, a JSON Schema
     object, the answer's text is a JSON document that fits it, where the endpoint can bind its answers. `outside` says
-    that the person's message holds words of others.
+    that the person's message holds words of others; `language` is the code of the language that the person is to read,
+    empty where it is not known.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -63,6 +64,7 @@ class ModelRequest:
     history: int = 0
     schema: Mapping[str, Any] | None = None
     outside: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from typing import Any
 
 
 class Verdict(StrEnum):
-    """How a question ended."""
+    """How a question ended; it is cancelled with the turn that asked."""
 
     YES = "yes"
     NO = "no"
     EXPIRED = "expired"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ what else answers; the archive keeps every one."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import tzinfo
 
 from goat.records.episodes import Episode
+from goat.records.search import Recalled
 from goat.retrieval.fold import fold
 
 _AT_THE_END = " .,;:!…。！、，"
@@ -22,6 +24,16 @@ def copies(order: Iterable[int], read: Mapping[int, Episode]) -> dict[int, int]:
         if number in read and (better := first.setdefault(_said(read[number]), number)) != number:
             copied[number] = better
     return copied
+
+
+def said_again(result: Recalled, zone: tzinfo) -> str:
+    """How often and when the same was said besides, in words; empty where it was not."""
+    if not result.copies:
+        return ""
+    first, last = (result.copies[place].astimezone(zone).date() for place in (0, -1))
+    between = f"on {first}" if first == last else f"between {first} and {last}"
+    count = len(result.copies)
+    return f"and {count} more time{'s' if count > 1 else ''} {between}"
 
 
 def _said(episode: Episode) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TypeVar
 from uuid import uuid4
 
-from goat.errors import MessageRefused, ModelError
+from goat.errors import MessageRefused, ModelError, in_seconds
 from goat.failpoints import reach
 from goat.memory.enrich import entities_in
 from goat.memory.enriching import Enriching
@@ -22,11 +22,13 @@ from goat.records.models import ModelRequest, Reply
 from goat.records.search import Floats, Lost, Recalled, Where
 from goat.records.tools import ToolProgress
 from goat.records.turns import TurnRecord, TurnResult
+from goat.retrieval.echo import beyond
 from goat.retrieval.query import Query, sought
 from goat.settings import Settings
 from goat.tools.limits import LoopOutcome
 from goat.tools.loop import ToolLoop
 from goat.turn.budget import Aits, Budget
+from goat.turn.deadline import Deadline
 from goat.turn.joining import Joining, More
 from goat.turn.lanes import Lanes
 from goat.turn.prefetch import Prefetch, Prefetched
@@ -158,9 +160,7 @@ class Orchestrator:
         prompt = await watch.stage("assemble", self._assemble(question, query, layers, served, budget))
         outcome = await watch.stage("model", self._call(received, prompt, served, door))
         reply = outcome.reply
-        answer = await watch.stage("commit", self._commit(received, verdict, reply))
-        if door.on_answer is not None:
-            door.on_answer()
+        answer = await watch.stage("commit", self._commit(received, verdict, reply, door))
         after = await watch.stage(
             "follow", self._follow((question, *door.joining.episodes), answer, verdict, vector, outcome.evidence)
         )
@@ -215,18 +215,23 @@ class Orchestrator:
     ) -> Prompt:
         just_said = {message.episode_id for message in layers.history[-2:]}  # the newest exchange is always shown
         recalled = [result for result in served.results if result.episode.id not in just_said]
+        partners, excerpts = await asyncio.gather(
+            self._memory.partners(query.owner, recalled),
+            self._memory.excerpts(query.owner, self._prompts.long(recalled)),
+        )
         material = Material(
             text=query.text,
             identity=layers.identity,
             facts=layers.facts,
             history=layers.history,
             recalled=recalled,
-            partners=await self._memory.partners(query.owner, recalled),
+            partners=partners,
             recalled_for=served.query,
             now=self._clock.now(),
             zone=self._clock.zone(),
             windows=query.windows,
             speaker=question.speaker,
+            excerpts=excerpts,
         )
         return self._prompts.build(material, budget.tokens)
 
@@ -237,23 +242,27 @@ class Orchestrator:
         request = ModelRequest(
             messages=prompt.messages,
             question=question.text,
-            recalled=served.results,
+            recalled=beyond(question.text, served.results),
             chat=question.chat,
             owner=question.owner,
             exchange_id=question.exchange_id,
             history=prompt.history,
             outside=received.outside,
+            language=received.language,
         )
         try:
-            async with asyncio.timeout(seconds):
-                return await self._loop.run(request, door.on_text, door.on_tool, door.joining.take)
+            async with Deadline.within(seconds) as deadline:
+                return await self._loop.run(
+                    request, door.on_text, door.on_tool, door.joining.take, pause=deadline.paused
+                )
         except TimeoutError as late:
             remedy = "The message is kept; ask again, or raise [turn] timeout_seconds."
-            raise ModelError("chosen", f"the turn took longer than {seconds:g} seconds", remedy) from late
+            raise ModelError("chosen", f"the turn took longer than {in_seconds(seconds)}", remedy) from late
 
-    async def _commit(self, received: Received, verdict: Verdict, reply: Reply) -> Episode:
+    async def _commit(self, received: Received, verdict: Verdict, reply: Reply, door: _Door) -> Episode:
         reach("before_reply")
-        appended = await self._memory.answer(received, verdict.topic_id, reply, self._clock.now())
+        now = self._clock.now()
+        appended = await self._memory.answer(received, verdict.topic_id, reply, now, door.on_answer)
         reach("reply_committed")
         return appended.episode
 

@@ -68,7 +68,7 @@ class Prefetch:
         recipe = replace(wanted.recipe, limit=self._shape.max_results, merge=self._shape.merge)
         recipe = replace(recipe, rerank=False) if published else recipe  # the published formula has the last word
         found = await self._memory.recall(query, recipe, self._least_relevance)
-        held = [Held(result.episode.id, result.relevance) for result in found.results]
+        held = [Held(result.episode.id, result.relevance, result.ord) for result in found.results]
         now = self._clock.now()
         reach("prefetch_found")
 

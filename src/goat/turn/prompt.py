@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from goat.ports.models import TokenCounter
-from goat.records.episodes import Episode, Role, as_said
+from goat.records.episodes import Episode, Role, Span, as_said
 from goat.records.memory import Fact, HistoryMessage
 from goat.records.models import ChatMessage, ToolSpec
 from goat.records.search import Recalled
+from goat.retrieval.copies import said_again
 from goat.retrieval.times import asked_first
 from goat.retrieval.when import Window
 from goat.settings.sections import RetrievalBudgetSettings
 from goat.turn.budget import clip, fit_history, split
+from goat.turn.excerpt import LONG_TOKENS, excerpt
 
 LEFT_OUT = "[earlier messages are left out here]\n"
 
@@ -39,6 +41,7 @@ class Material:
     message it is where several people talk.
 
     `windows` are the times that the message names: what was said then stands in front, and more of it is shown.
+    `excerpts` says, by episode id, which part of a long message is quoted; of another one it is the beginning.
     """
 
     text: str
@@ -52,6 +55,7 @@ class Material:
     zone: tzinfo
     windows: Sequence[Window] = ()
     speaker: str = ""
+    excerpts: Mapping[int, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,8 @@ class PromptBuilder:
         """
         shares = self._shares
         recalled, from_then = asked_first(material.recalled, material.windows)
-        blocks = [_block(number, result, material) for number, result in enumerate(recalled, start=1)]
-        costs = [self._counter.count(f"{block}\n") for block in blocks]
+        blocks = [self._block(result, material) for result in recalled]
+        costs = [self._counter.count(f"{_numbered(number, block)}\n") for number, block in enumerate(blocks, start=1)]
         needed = sum(costs[:from_then])
         guaranteed = max(shares.l3_min_guarantee_tokens, min(needed, shares.temporal_l3_guarantee_tokens))
         budget = min(budget + guaranteed - shares.l3_min_guarantee_tokens, self._hard_cap)
@@ -108,10 +112,16 @@ class PromptBuilder:
         share = split(available, 0, sum(costs), guaranteed, shares.l2_floor_tokens)
         history = self._history(material, share.history)
         cost["L2"] = sum(self._cost(message.content) for message in history)
-        packed, cost["L3"] = self._pack(blocks, costs, available - cost["L2"])
-        data = ChatMessage("user", "\n".join([opening, *packed]))
+        packed = self._pack(blocks, costs, available - cost["L2"])
+        quoted = "\n".join(packed.values())
+        cost["L3"] = self._counter.count(quoted)
+        data = ChatMessage("user", "\n".join([opening, quoted]) if packed else opening)
         messages = (ChatMessage("system", system), *history, data, ChatMessage("user", text))
-        return Prompt(messages, tuple(recalled[: len(packed)]), cost)
+        return Prompt(messages, tuple(recalled[place] for place in packed), cost)
+
+    def long(self, results: Sequence[Recalled]) -> list[Recalled]:
+        """The results of whose message only a part is quoted."""
+        return [result for result in results if self._is_long(result.episode.text)]
 
     def with_tools(self, prompt: Prompt, offered: Sequence[ToolSpec]) -> Prompt:
         """The same prompt with the tokens of the tools that the model is told of, as JSON, among its layers."""
@@ -160,29 +170,48 @@ class PromptBuilder:
             left_out = dated = False
         return tuple(shown)
 
-    def _pack(self, blocks: Sequence[str], costs: Sequence[int], tokens: int) -> tuple[list[str], int]:
-        """The leading blocks that fit, and what they cost together; the first is cut rather than left out.
+    def _pack(self, blocks: Sequence[str], costs: Sequence[int], tokens: int) -> dict[int, str]:
+        """The blocks that fit, by their places, each numbered as it stands among them.
 
-        Each was counted by itself, which is exact but for what a tokenizer joins or parts where two of them meet.
+        One that does not fit is left out and gives its room to those behind it; the first is cut rather than left out,
+        and leaves them half. Each was counted by itself, which is exact but for what a tokenizer joins or parts where
+        two of them meet.
         """
-        packed = list(blocks[: sum(spent <= tokens for spent in accumulate(costs))])
-        while (cost := self._counter.count("\n".join(packed))) > tokens:
-            packed.pop()
-        if packed or not blocks:
-            return packed, cost
-        cut = clip(blocks[0], tokens, self._counter)
-        return ([cut] if cut else []), self._counter.count(cut)
+        packed: dict[int, str] = {}
+        spent = 0
+        for place, (block, cost) in enumerate(zip(blocks, costs, strict=True)):
+            shown = _numbered(len(packed) + 1, block)
+            if place == 0 and cost > tokens:
+                shown = clip(shown, tokens // 2 if len(blocks) > 1 else tokens, self._counter)
+                cost = self._counter.count(f"{shown}\n")
+            if shown and spent + cost <= tokens:
+                packed[place] = shown
+                spent += cost
+        while len(packed) > 1 and self._counter.count("\n".join(packed.values())) > tokens:
+            packed.popitem()
+        return packed
+
+    def _block(self, result: Recalled, material: Material) -> str:
+        """One recalled episode and the rest of its exchange, in the order in which they were said."""
+        together = sorted([result.episode, *material.partners.get(result.episode.id, ())], key=lambda e: e.id)
+        lines = []
+        for episode in together:
+            text = episode.text
+            if self._is_long(text):
+                text = excerpt(text, material.excerpts.get(episode.id))
+            again = (
+                f", {said_again(result, material.zone)}" if result.copies and episode.id == result.episode.id else ""
+            )
+            lines.append(f"   {_stamp(episode.at, material.zone)}, {_who(episode)}{again}:")
+            lines += [f"> {line}" for line in text.splitlines() or [""]]
+        return "\n".join(lines)
+
+    def _is_long(self, text: str) -> bool:
+        return self._counter.count(text) > LONG_TOKENS
 
 
-def _block(number: int, result: Recalled, material: Material) -> str:
-    """One recalled episode and the rest of its exchange, in the order in which they were said."""
-    together = sorted([result.episode, *material.partners.get(result.episode.id, ())], key=lambda e: e.id)
-    lines = []
-    for place, episode in enumerate(together):
-        mark = f"{number}." if place == 0 else "  "
-        lines.append(f"{mark} {_stamp(episode.at, material.zone)}, {_who(episode)}:")
-        lines += [f"> {line}" for line in episode.text.splitlines() or [""]]
-    return "\n".join(lines)
+def _numbered(number: int, block: str) -> str:
+    return f"{number}.{block.removeprefix('  ')}"
 
 
 def _who(episode: Episode) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, union_all
 from goat.adapters.database import Database
 from goat.adapters.journal.append import Append
 from goat.adapters.journal.batches import batches
-from goat.adapters.journal.rows import EPISODE, episode_of, passages_of
+from goat.adapters.journal.rows import EPISODE, episode_of, passage_of, passages_of
 from goat.adapters.journal.schema import chat, emb, emb_model, episode, owner, passage, tombstone
 from goat.ports.run import Clock
 from goat.records.episodes import (
@@ -51,6 +51,11 @@ _NEWEST = union_all(select(func.max(episode.c.seq).label("seq")), select(func.ma
 _HEAD = select(func.coalesce(func.max(_NEWEST.c.seq), 0))
 _LOCATE = (
     select(passage.c.ord, passage.c.episode_id)
+    .join(owner, owner.c.id == passage.c.owner_id)
+    .where(owner.c.name == bindparam("owner"), passage.c.ord.in_(bindparam("ords", expanding=True)))
+)
+_PASSAGES = (
+    select(passage, owner.c.name.label("owner"))
     .join(owner, owner.c.id == passage.c.owner_id)
     .where(owner.c.name == bindparam("owner"), passage.c.ord.in_(bindparam("ords", expanding=True)))
 )
@@ -124,6 +129,10 @@ class SqlJournal:
         """Map passage numbers to episode ids."""
         return await self._db.read(lambda connection: _locate(connection, owner, ords))
 
+    async def passages(self, owner: str, ords: Sequence[int]) -> dict[int, Passage]:
+        """The owner's passages by their numbers."""
+        return await self._db.read(lambda connection: _passages(connection, owner, ords))
+
     async def counts(self, owner: str, model: str) -> ArchiveCounts:
         """How much the owner's archive holds."""
         wanted = {"owner": owner, "model": model}
@@ -166,4 +175,12 @@ def _locate(connection: Connection, owner: str, ords: Sequence[int]) -> dict[int
     for some in batches(ords):
         for row in connection.execute(_LOCATE, {"owner": owner, "ords": [int(number) for number in some]}):
             found[row.ord] = row.episode_id
+    return found
+
+
+def _passages(connection: Connection, owner: str, ords: Sequence[int]) -> dict[int, Passage]:
+    found: dict[int, Passage] = {}
+    for some in batches(ords):
+        for row in connection.execute(_PASSAGES, {"owner": owner, "ords": [int(number) for number in some]}):
+            found[row.ord] = passage_of(row)
     return found

@@ -20,7 +20,7 @@ from goat.ports.run import Clock
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD_REVISION = "0007"
+HEAD_REVISION = "0008"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ _WAITING = (
     .order_by(func.min(outbox.c.id))
 )
 _KNOWN = select(outbox.c.id).where(outbox.c.id == bindparam("id"), outbox.c.done_at.is_(None))
+_SAID = select(outbox.c.id).where(outbox.c.channel == bindparam("channel"), outbox.c.key == bindparam("key"))
 _UNMARK = delete(delivery).where(delivery.c.outbox_id == bindparam("id"), delivery.c.part == bindparam("number"))
 _FORGET_PARTS = delete(delivery).where(delivery.c.outbox_id.in_(bindparam("ids", expanding=True)))
 _DONE = (
@@ -55,6 +56,7 @@ _DONE = (
     .where(outbox.c.id.in_(bindparam("ids", expanding=True)), outbox.c.done_at.is_(None))
     .values(done_at=bindparam("now"), outcome=bindparam("how"), reason=bindparam("why"), text="", extra={})
 )
+_WAITS = select(outbox.c.id).where(outbox.c.done_at.is_(None))
 _UNDELIVERED = (
     select(owner.c.name, chat.c.name, outbox.c.outcome, outbox.c.reason, outbox.c.done_at)
     .join(owner, owner.c.id == outbox.c.owner_id)
@@ -84,11 +86,23 @@ class SqlOutbox:
         self._db = database.for_port("Outbox")
         self._clock = clock
 
-    async def put(self, reply: NewOutgoing) -> Outgoing:
+    async def put(self, reply: NewOutgoing) -> Outgoing | None:
         """Commit a reply that carries no episode."""
         now = self._clock.now()
-        number = await self._db.write(lambda connection: add_reply(connection, Names(connection), reply, None, now))
+
+        def add(connection: Connection) -> int | None:
+            if reply.key is not None and _said(connection, reply.channel, reply.key):
+                return None
+            return add_reply(connection, Names(connection), reply, None, now)
+
+        number = await self._db.write(add)
+        if number is None:
+            return None
         return Outgoing(number, reply.owner, reply.chat, reply.channel, reply.text, None, now, dict(reply.extra))
+
+    async def said(self, channel: str, key: str) -> bool:
+        """Whether a reply was ever put under this key."""
+        return await self._db.read(lambda connection: _said(connection, channel, key))
 
     async def pending(self, channel: str, owner: str, chat: str) -> list[Outgoing]:
         """Replies that were not acknowledged, oldest first."""
@@ -126,6 +140,23 @@ class SqlOutbox:
                 connection.execute(_FORGET_PARTS, {"ids": list(some)})
 
         await self._db.write(acknowledge)
+
+    async def end_all(self, reason: str) -> int:
+        """End what waits in every channel, as delivered or not for all that is known here; how many replies that were.
+
+        What shows an answer while it is written is let go too.
+        """
+        ending = {"now": self._clock.now(), "how": Outcome.UNKNOWN.value, "why": reason}
+
+        def end(connection: Connection) -> int:
+            ids = connection.execute(_WAITS).scalars().all()
+            for some in batches(ids):
+                connection.execute(_DONE, {"ids": list(some), **ending})
+                connection.execute(_FORGET_PARTS, {"ids": list(some)})
+            connection.execute(delete(preview))
+            return len(ids)
+
+        return await self._db.write(end)
 
     async def undelivered(self, channel: str, since: datetime) -> list[Undelivered]:
         """The replies that ended after `since` with another outcome than delivered."""
@@ -184,8 +215,13 @@ def add_reply(connection: Connection, names: Names, reply: NewOutgoing, episode_
         "extra": dict(reply.extra),
         "episode_id": episode_id,
         "created": now,
+        "key": reply.key,
     }
     return int(connection.execute(_ADD, row).scalar_one())
+
+
+def _said(connection: Connection, channel: str, key: str) -> bool:
+    return connection.execute(_SAID, {"channel": channel, "key": key}).first() is not None
 
 
 def _chat_number(connection: Connection, owner: str, chat: str) -> int:

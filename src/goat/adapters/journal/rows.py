@@ -61,11 +61,15 @@ def episode_of(row: Row[*tuple[Any, ...]]) -> Episode:
     )
 
 
+def passage_of(row: Row[*tuple[Any, ...]]) -> Passage:
+    """The record of a row of the table `passage` with its owner's name."""
+    return Passage(row.owner, row.ord, row.episode_id, row.part, Span(row.start, row.end))
+
+
 def passages_of(connection: Connection, episode_ids: Sequence[int]) -> dict[int, tuple[Passage, ...]]:
     """The passages of episodes, by episode id, in the order of their parts."""
     found: dict[int, list[Passage]] = defaultdict(list)
     for some in batches(episode_ids):
         for row in connection.execute(_PASSAGES, {"ids": list(some)}):
-            span = Span(row.start, row.end)
-            found[row.episode_id].append(Passage(row.owner, row.ord, row.episode_id, row.part, span))
+            found[row.episode_id].append(passage_of(row))
     return {episode_id: tuple(passages) for episode_id, passages in found.items()}

@@ -189,9 +189,11 @@ outbox = Table(
     Column("done_at", Moment),
     Column("outcome", Text),
     Column("reason", Text),
+    Column("key", Text),
     sqlite_autoincrement=True,
     **ROWID,
 )
+Index("outbox_said", outbox.c.channel, outbox.c.key, unique=True, sqlite_where=outbox.c.key.is_not(None))
 Index(
     "outbox_pending",
     outbox.c.chat_id,
