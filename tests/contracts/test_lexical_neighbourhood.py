@@ -271,3 +271,15 @@ async def test_rare_is_how_rare_what_a_passage_holds_is_over_all_terms(index: Le
         got = (await index.features("ana", words.split(), everything)).rare
         np.testing.assert_allclose(got, expected, atol=1e-6)
     assert common < 0.02 < rare
+
+
+async def test_a_guess_that_no_passage_has_lowers_nothing(index: LexicalIndex) -> None:
+    await add(index, document(0, "cat dog"), document(1, "dog"))
+    got = await near(index, [0, 1])
+    sure = await index.features("ana", ["cat", "unicorn"], got)
+    unsure = await index.features("ana", ["cat", "unicorn"], got, EVERYWHERE, ["unicorn"])
+    alone = await index.features("ana", ["cat"], got)
+    assert sure.held[0] < 0.5
+    np.testing.assert_allclose(unsure.held, alone.held, atol=1e-6)
+    known = await index.features("ana", ["cat", "dog"], got, EVERYWHERE, ["dog"])
+    np.testing.assert_array_equal(known.held, (await index.features("ana", ["cat", "dog"], got)).held)

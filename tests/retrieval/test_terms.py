@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from goat.retrieval.fold import fold
 from goat.retrieval.languages import languages, latin_languages, likely_languages, stem, stop_words
-from goat.retrieval.terms import analyse, is_question, is_short_question
+from goat.retrieval.terms import analyse, guesses, is_question, is_short_question
 
 
 def meet(question: str, message: str, *, asked_in: str | None = None, written_in: str | None = None) -> set[str]:
@@ -358,3 +358,20 @@ def test_a_question_of_more_than_thirty_words_is_not_short() -> None:
     assert is_short_question("猫" * 60 + "？")
     assert not is_short_question("猫" * 62 + "？")
     assert is_question("word " * 300 + "?")
+
+
+@pytest.mark.parametrize(
+    ("text", "unsure"),
+    [
+        ("water the cactus", {"the", "wat", "water"}),
+        ("When will the plumber come to us?", set()),
+        ("猫が好き", set()),
+        ("KX7-4471", set()),
+        ("", set()),
+    ],
+)
+def test_of_a_text_without_a_language_the_stems_are_guesses(text: str, unsure: set[str]) -> None:
+    found = guesses(text)
+    assert unsure <= found
+    assert not found or unsure
+    assert "cactu*" not in found

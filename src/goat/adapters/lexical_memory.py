@@ -91,7 +91,12 @@ class MemoryLexicalIndex:
         )
 
     async def features(
-        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+        self,
+        owner: str,
+        terms: Sequence[str],
+        near: Neighbourhood,
+        where: Where = EVERYWHERE,
+        guesses: Collection[str] = (),
     ) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
         documents = self._documents.get(owner, {})
@@ -107,7 +112,8 @@ class MemoryLexicalIndex:
         of_session = _bm25(
             terms, {min(session): [documents[ord_] for ord_ in session] for session in sessions.values()}
         )
-        everything = sum(weights.values()) + (len(set(terms)) - len(weights)) * idf(len(documents), 0)
+        unknown = len(set(terms) - weights.keys() - set(guesses))
+        everything = sum(weights.values()) + unknown * idf(len(documents), 0)
         passage = [
             _soft_score(weights, [documents.get(ord_) for ord_ in row], mean_length) for row in near.around.tolist()
         ]

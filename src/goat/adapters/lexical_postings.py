@@ -26,7 +26,7 @@ Postings: TypeAlias = NDArray[np.uint32]
 _STORED: Final = np.dtype("<u4")
 
 
-def read_postings(connection: Connection, owner_id: int, terms: Sequence[str]) -> list[Postings]:
+def read_postings(connection: Connection, owner_id: int, terms: Sequence[str]) -> dict[str, Postings]:
     """The posting lists of those terms that the owner's index knows, each ascending by ord.
 
     The joins are nested in the order they are written, so a term's blocks come together and in the order of their keys.
@@ -40,7 +40,7 @@ def read_postings(connection: Connection, owner_id: int, terms: Sequence[str]) -
     )
     for position, data in found.all():
         blocks[position].append(data)
-    return [np.frombuffer(b"".join(data), _STORED) for data in blocks.values()]
+    return {terms[position]: np.frombuffer(b"".join(data), _STORED) for position, data in blocks.items()}
 
 
 def add_postings(connection: Connection, owner_id: int, documents: Mapping[int, Mapping[str, int]]) -> None:

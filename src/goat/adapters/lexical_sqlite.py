@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,7 +66,7 @@ class _Fetched:
     columns: PassageColumns
     generation: int
     terms: tuple[str, ...]
-    postings: list[Postings]
+    postings: Mapping[str, Postings]
 
 
 class SqliteLexicalIndex:
@@ -108,7 +108,7 @@ class SqliteLexicalIndex:
         fetched = await self._fetch(owner, terms)
         if not fetched.postings:
             return _NONE
-        return await asyncio.to_thread(_search, fetched.columns, fetched.postings, limit, where)
+        return await asyncio.to_thread(_search, fetched.columns, fetched.postings.values(), limit, where)
 
     async def passages_of(self, owner: str, episode_ids: Sequence[int], where: Where) -> Ords:
         """See `LexicalIndex.passages_of`."""
@@ -132,11 +132,16 @@ class SqliteLexicalIndex:
         return await asyncio.to_thread(_neighbourhood, columns.view(), ords, reach, where)
 
     async def features(
-        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+        self,
+        owner: str,
+        terms: Sequence[str],
+        near: Neighbourhood,
+        where: Where = EVERYWHERE,
+        guesses: Collection[str] = (),
     ) -> LexicalFeatures:
         """See `LexicalIndex.features`."""
         fetched = await self._fetch(owner, terms)
-        return await asyncio.to_thread(_features, fetched, near, where)
+        return await asyncio.to_thread(_features, fetched, near, where, guesses)
 
     async def clear(self) -> None:
         """See `LexicalIndex.clear`. What the filters of the vector index need stays."""
@@ -212,7 +217,7 @@ def _take_in(connection: Connection, draft: PassageDraft, documents: dict[int, L
     add_postings(connection, draft.owner_id, {ord_: document.terms for ord_, document in documents.items()})
 
 
-def _search(columns: PassageColumns, postings: list[Postings], limit: int, where: Where) -> Hits:
+def _search(columns: PassageColumns, postings: Iterable[Postings], limit: int, where: Where) -> Hits:
     view = columns.view()
     slope = K1 * B * view.totals.documents / max(view.totals.length, 1)
     k = view.column("length") * np.float32(slope) + np.float32(K1 * (1 - B))
@@ -227,7 +232,7 @@ def _search(columns: PassageColumns, postings: list[Postings], limit: int, where
     return Hits(best, scores[best])
 
 
-def _unpacked(postings: list[Postings], view: PassageView) -> list[tuple[NDArray[np.int64], Floats]]:
+def _unpacked(postings: Iterable[Postings], view: PassageView) -> list[tuple[NDArray[np.int64], Floats]]:
     """The lists as row numbers inside the view and term counts."""
     end = np.uint32(min(view.size << 8, 0xFFFFFFFF))  # of the lists' own type, or numpy converts each of them
     unpacked = []
@@ -269,9 +274,11 @@ def _around(view: PassageView, rows: Ords, reach: int) -> NDArray[np.int64]:
     return around
 
 
-def _features(fetched: _Fetched, near: Neighbourhood, where: Where) -> LexicalFeatures:
+def _features(fetched: _Fetched, near: Neighbourhood, where: Where, guesses: Collection[str]) -> LexicalFeatures:
     view = fetched.columns.view()
-    lists = [(ords, tf) for ords, tf in _unpacked(fetched.postings, view) if len(ords)]
+    unpacked = zip(fetched.postings, _unpacked(fetched.postings.values(), view), strict=True)
+    known = {term: (ords, tf) for term, (ords, tf) in unpacked if len(ords)}
+    lists = list(known.values())
     weights = [idf(view.totals.documents, len(ords)) for ords, _ in lists]
     told = [_is_told(view, ords, where) for ords, _ in lists]
     best = sum(weight for weight, is_told in zip(weights, told, strict=True) if is_told) or sum(weights)
@@ -280,12 +287,12 @@ def _features(fetched: _Fetched, near: Neighbourhood, where: Where) -> LexicalFe
         return LexicalFeatures(nothing, nothing.copy(), nothing.copy(), nothing.copy())
     passage = _passage_scores(view, lists, near.around) / (2.0 * best)
     session = _session_scores(view, lists, near.ords) / (2.2 * best)
-    unknown = (len(fetched.terms) - len(lists)) * idf(view.totals.documents, 0)
+    unknown = len([term for term in fetched.terms if term not in known and term not in guesses])
     held, rare = _held(view, lists, near.ords)
     return LexicalFeatures(
         passage=np.minimum(passage, 1).astype(np.float32),
         session=np.minimum(session, 1).astype(np.float32),
-        held=held / np.float32(sum(weights) + unknown),
+        held=held / np.float32(sum(weights) + unknown * idf(view.totals.documents, 0)),
         rare=rare / np.float32(len(fetched.terms)),
     )
 

@@ -6,7 +6,7 @@ a backend's own failures passes a port. The owner is part of every key: no call 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -249,12 +249,18 @@ class LexicalIndex(Protocol):
         ...
 
     async def features(
-        self, owner: str, terms: Sequence[str], near: Neighbourhood, where: Where = EVERYWHERE
+        self,
+        owner: str,
+        terms: Sequence[str],
+        near: Neighbourhood,
+        where: Where = EVERYWHERE,
+        guesses: Collection[str] = (),
     ) -> LexicalFeatures:
         """Score each candidate with its neighbours' terms, its session, and alone; zeros where no term matches.
 
         The measure is what a passage could hold at most: the terms that are told by a passage which passes the filter
         and is no short question. A word that was only asked for was never told. Where nothing is told, all terms count.
+        A term that no passage has lowers what is held; one of the `guesses` does not.
         """
         ...
 

@@ -179,7 +179,7 @@ class Retriever:
         lexical, (around, unrelated), named = await asyncio.gather(
             progress.spare(
                 "lexical features",
-                self._lexical.features(query.owner, query.terms, near, query.where),
+                self._lexical.features(query.owner, query.terms, near, query.where, query.guesses),
                 context.no_lexical_features(near),
             ),
             progress.spare("cosines", self._compared(query, recipe, near.around), unknown),

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from goat.records.entities import Entity
 from goat.records.search import EVERYWHERE, Floats, Where
 from goat.retrieval.fold import fold
-from goat.retrieval.terms import analyse
+from goat.retrieval.terms import analyse, guesses
 from goat.retrieval.times import windows_of
 from goat.retrieval.when import Window
 from goat.retrieval.words import Kind, tokens
@@ -27,9 +27,10 @@ SHORTEST_KEY = 4
 class Query:
     """One question to the archive of one owner.
 
-    `vector` is None when the text could not be embedded; `where` filters every result. `windows` are the times that the
-    text names, `keys` the ids, codes and numbers in it, `names` the index terms of the entities in it. `chat` and
-    `topic_id` name the asking thread, for the groups that look there first, and `held` the episodes that it holds.
+    `vector` is None when the text could not be embedded; `where` filters every result. `windows` are the times that
+    the text names, `keys` the ids, codes and numbers in it, `names` the index terms of the entities in it, and
+    `guesses` those of its terms of which it is not sure. `chat` and `topic_id` name the asking thread, for the groups
+    that look there first, and `held` the episodes that it holds.
     """
 
     owner: str
@@ -44,6 +45,7 @@ class Query:
     keys: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     held: tuple[int, ...] = ()
+    guesses: frozenset[str] = frozenset()
 
 
 def read_query(
@@ -65,6 +67,7 @@ def read_query(
         windows=windows_of(question, at, zone),
         keys=exact_keys(question),
         names=distinct_terms(" ".join(entity.text for entity in entities)),
+        guesses=guesses(question),
     )
 
 

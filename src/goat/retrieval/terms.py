@@ -70,6 +70,28 @@ def analyse(text: str, language: str | None = None) -> list[str]:
     return terms or [term for token in found for term in _terms(token, codes, keep_all=True)]
 
 
+def guesses(text: str) -> frozenset[str]:
+    """The terms of a text of which it is not sure, where its language is not told.
+
+    They are the stems of one word in one of several languages, of which no more than one is right, and the words that
+    are function words in one of them.
+    """
+    found = list(tokens(fold(text)))
+    codes = likely_languages(_latin_words(found))
+    if len(codes) < 2:
+        return frozenset()
+    unsure: set[str] = set()
+    for word in _latin_words(found):
+        if "'" in word or _script(word) != LATIN:
+            continue
+        terms = _word_terms(word, codes)
+        if any(word in stop_words((code,)) for code in codes):
+            unsure.update(terms)
+        elif len(terms) > 2:
+            unsure.update(terms[1:])
+    return frozenset(unsure)
+
+
 def _latin_words(found: Iterable[Token]) -> Iterator[str]:
     for token in found:
         if token.kind is Kind.WORD:
