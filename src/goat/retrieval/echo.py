@@ -28,8 +28,13 @@ HELD_BY_AN_ECHO = 0.8
 def echoes(near: Neighbourhood, held: Floats, same_text: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which candidates are the query itself, said before, or a short question of its person that holds nearly all of
     its words. What others asked is none: in their talk the answer stands behind the question."""
+    return np.asarray(same_text | (own_questions(near) & (held >= HELD_BY_AN_ECHO)), dtype=np.bool_)
+
+
+def own_questions(near: Neighbourhood) -> NDArray[np.bool_]:
+    """Which candidates are short questions of the person who asks."""
     own = np.array([not speaker for speaker in near.speakers], dtype=np.bool_)
-    return np.asarray(same_text | (near.question & near.human & own & (held >= HELD_BY_AN_ECHO)), dtype=np.bool_)
+    return np.asarray(near.question & near.human & own, dtype=np.bool_)
 
 
 def beside(echo: NDArray[np.bool_], near: Neighbourhood) -> NDArray[np.bool_]:

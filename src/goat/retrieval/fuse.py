@@ -41,7 +41,7 @@ class Evidence:
     query, `same_text` which candidates are the query itself, said before. `in_window` marks what was said in a time
     that the query asks for or tells of it, `nearness` (0..1.5) how near in time it is. `named` (0..1) is how much of
     the words of the query's entities the passage itself holds, as `LexicalFeatures.rare` counts. `echo` marks the query
-    asked before.
+    asked before, `asks` the short questions of its person.
     """
 
     lexical: LexicalFeatures
@@ -55,6 +55,7 @@ class Evidence:
     key_held: bool = False
     echo: NDArray[np.bool_] | None = None
     beside_echo: NDArray[np.bool_] | None = None
+    asks: NDArray[np.bool_] | None = None
 
     @property
     def telling(self) -> NDArray[np.bool_]:
@@ -151,7 +152,8 @@ def relevance(total: Floats, unnamed: Floats, evidence: Evidence, said_by: Voice
 
     First, what the score says beyond that of an unrelated text. Second, what the passage itself holds of the query, in
     words and in meaning, with an allowance: its surroundings may speak for it, but not alone. Third, the same of the
-    best candidate: where nothing holds anything of the query, nothing is relevant.
+    best candidate: where nothing holds anything of the query, nothing is relevant. Two questions are near to each other
+    for their form alone, so what the same person asked holds of a question no more than its words.
 
     What others said than the one speaker whom the query names is less relevant, and so is everything but what is the
     owner's when the best three candidates are by others, or the best of others stands above the best of the one named,
@@ -161,6 +163,8 @@ def relevance(total: Floats, unnamed: Floats, evidence: Evidence, said_by: Voice
     ground = (weights.cosine + weights.around_cosine) * evidence.unrelated
     beyond = weights.relevance_slope * (total - ground - weights.relevance_centre)
     closeness = np.clip((evidence.cosines - evidence.unrelated) / weights.cosine_span, -1.0, 1.5)
+    if evidence.asks is not None:
+        closeness = np.where(evidence.asks, np.minimum(closeness, 0.0), closeness)
     own = weights.own_words * evidence.lexical.held + closeness + weights.own_constant
     telling = np.flatnonzero(evidence.telling)
     best = telling[np.argsort(-total[telling], kind="stable")][:3]

@@ -10,7 +10,6 @@ rerank      their order by a model that reads query and result together, where t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +28,7 @@ from goat.retrieval import context
 from goat.retrieval.blend import published
 from goat.retrieval.copies import copies
 from goat.retrieval.cutoff import best_passages, cut
-from goat.retrieval.echo import beside, echoes
+from goat.retrieval.echo import beside, echoes, own_questions
 from goat.retrieval.fuse import Evidence, Scores, fuse
 from goat.retrieval.gather import Candidates, candidate_groups, gather
 from goat.retrieval.query import Query
@@ -175,16 +174,13 @@ class Retriever:
     async def _evidence(
         self, query: Query, recipe: Recipe, near: Neighbourhood, candidates: Candidates, progress: _Progress
     ) -> Evidence:
-        unknown = np.full(near.around.shape, np.nan, dtype=np.float32), self._weights.unrelated(query.vector)
-        lexical, (around, unrelated), named = await asyncio.gather(
-            progress.spare(
-                "lexical features",
-                self._lexical.features(query.owner, query.terms, near, query.where, query.guesses),
-                context.no_lexical_features(near),
-            ),
-            progress.spare("cosines", self._compared(query, recipe, near.around), unknown),
-            self._named(query, near, progress),
+        lexical = await progress.spare(
+            "lexical features",
+            self._lexical.features(query.owner, query.terms, near, query.where, query.guesses),
+            context.no_lexical_features(near),
         )
+        unknown = np.full(near.around.shape, np.nan, dtype=np.float32), self._weights.unrelated(query.vector)
+        around, unrelated = await progress.spare("cosines", self._compared(query, recipe, near.around), unknown)
         cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
@@ -199,10 +195,11 @@ class Retriever:
             same_text=same_text,
             in_window=np.isfinite(distances(query.windows, near.at)) | telling,
             nearness=nearness(query.windows, near.at) + TELLS * telling.astype(np.float32),
-            named=named,
+            named=await self._named(query, near, progress),
             key_held=any("keys" in found for found in mechanisms),
             echo=echo,
             beside_echo=beside_echo,
+            asks=own_questions(near),
         )
 
     async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:
