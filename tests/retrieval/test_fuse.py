@@ -123,3 +123,19 @@ def test_a_small_archive_is_centred_by_the_background() -> None:
     few, many = (WEIGHTS.direction(query, Centre(own, count)) for count in (1, 10**6))
     assert np.linalg.norm(few - (query - 0.5 * background)) < np.linalg.norm(few - (query - 0.5 * own))
     assert np.allclose(many, query - 0.5 * own, atol=1e-3)
+
+
+def test_a_question_of_ones_own_holds_of_another_no_more_than_its_words() -> None:
+    """Two questions are near to each other for their form: 'Where is my passport?' and 'Where is my bicycle?'."""
+    near = alone(np.arange(2), {0: 0, 1: 1})
+    found = evidence(np.zeros(2, dtype=np.float32), np.array([0.9, 0.78], dtype=np.float32))
+    asked = np.array([True, False])
+    told, own = (
+        fuse("q", near, found, WEIGHTS).relevance,
+        fuse("q", near, replace(found, asks=asked), WEIGHTS).relevance,
+    )
+    assert (own < told).all()
+    words = evidence(np.array([0.9, 0.0], dtype=np.float32), np.array([0.78, 0.78], dtype=np.float32))
+    assert (
+        fuse("q", near, words, WEIGHTS).relevance == fuse("q", near, replace(words, asks=asked), WEIGHTS).relevance
+    ).all()
