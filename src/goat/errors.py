@@ -189,6 +189,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def in_seconds(count: float) -> str:
+    """A length of time, such as `1 second` or `2.5 seconds`."""
+    return f"{count:g} second{'' if count == 1 else 's'}"
+
+
 def nearest(name: str, known: Sequence[str]) -> str:
     """A clause that names the closest known word, empty when none is close."""
     close = get_close_matches(name, known, n=1, cutoff=0.5)

@@ -45,7 +45,7 @@ def test_the_main_job_three_languages_quoted_with_their_dates_by_new_processes(t
     for question, quote in questions.items():
         answer = goat("ask", question, home=tmp_path).stdout.decode()
         assert quote in answer.splitlines()
-        assert ", you said:" in answer
+        assert (", ai spus:" if question.startswith("cum") else ", you said:") in answer  # those it has words for
     honest = goat("ask", "What is the capital gains tax rate in Peru?", home=tmp_path).stdout.decode()
     assert "Nothing found in memory about that." in honest
     assert ">" not in honest

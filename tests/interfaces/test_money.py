@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from goat.interfaces.money import cost, tokens
-from goat.records.usage import Usage, dollars
+from goat.interfaces.money import cost, spent, tokens
+from goat.interfaces.texts import texts_for
+from goat.records.usage import Usage, UsageDay, dollars
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,26 @@ def test_a_cost_that_is_not_known_is_not_shown_as_nothing() -> None:
 def test_tokens_are_shown_with_those_from_the_cache_and_estimates_as_such() -> None:
     assert tokens(Usage(1204, 37, 1024)) == "1,204 → 37 tokens (1,024 cached)"
     assert tokens(Usage(10, 5, estimated=True)) == "about 10 → 5 tokens"
+
+
+def used(cost_usd: float, unpriced: int) -> UsageDay:
+    return UsageDay(date(2026, 3, 2), "o", "p", "m", 2, 10, 0, 5, cost_usd, unpriced)
+
+
+@pytest.mark.parametrize(
+    ("rows", "english", "romanian"),
+    [
+        ([used(0.5, 0)], "2 calls, 10 → 5 tokens, $0.50", "2 apeluri, 10 → 5 tokeni, $0.50"),
+        ([used(0, 2)], "2 calls, 10 → 5 tokens, cost unknown", "2 apeluri, 10 → 5 tokeni, cost necunoscut"),
+        (
+            [used(0.5, 1)],
+            "2 calls, 10 → 5 tokens, $0.50 and calls of unknown cost",
+            "2 apeluri, 10 → 5 tokeni, $0.50 și apeluri cu cost necunoscut",
+        ),
+    ],
+)
+def test_what_was_spent_is_told_in_words_where_it_is_not_known(
+    rows: list[UsageDay], english: str, romanian: str
+) -> None:
+    assert spent(texts_for("en"), rows) == english
+    assert spent(texts_for("ro"), rows) == romanian

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,15 @@ from string import Formatter
 import pytest
 
 import goat.interfaces
-from goat.interfaces.texts import LANGUAGES, Sentence, entries, plural, texts_for
+from goat.interfaces.texts import CORE, LANGUAGES, Sentence, entries, plural, texts_for
 
 FORMS = {"en": {"one", "other"}, "ro": {"one", "few", "other"}}
-BY_NAME = {"about", "usage", "approval", "kinds"}
-"""Sections of which the code puts a key together: the name of a command, a verdict, a kind."""
+BY_NAME = {"about", "usage", "approval", "kinds", "thread", "states", "core"}
+"""Sections of which the code puts a key together: the name of a command, a verdict, a kind, a state, or what is found
+by its English words."""
+
+OF_TELEGRAM = {"core.deactivated"}
+"""What Telegram alone says, and the fake Bot API never."""
 
 
 def forms(entry: Sentence) -> dict[str, str]:
@@ -93,3 +98,36 @@ def test_the_plural_of_romanian_is_that_of_unicode() -> None:
 
 def test_values_are_put_in_as_they_are() -> None:
     assert texts_for("en")("commands.unknown", name="/a{b}") == "There is no command /a{b}. /help shows all."
+
+
+def test_what_the_core_says_is_found_by_its_words() -> None:
+    say = texts_for("ro")
+    assert say.told("it deletes; it sends data away") == "șterge; trimite date în afară"
+    assert say.told("it deletes; a reason of somebody's own tool") == "șterge; a reason of somebody's own tool"
+    failed = "The model m gave no answer: the key was refused (HTTP 401); n: the answer is empty, 2 times. Try again."
+    assert say.told(failed) == (
+        "Modelul m nu a dat niciun răspuns: cheia a fost refuzată (HTTP 401); n: răspunsul este gol, "
+        "de 2 ori. Încearcă din nou."
+    )
+    assert say.told("nothing that is known, {so} it stays") == "nothing that is known, {so} it stays"
+    assert texts_for("en").told("it deletes") == "it deletes"
+
+
+def said_in_code() -> set[str]:
+    """Every text and every fixed part of one in the source, that of the fake Bot API too."""
+    trees = (ast.parse(source) for source in code())
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+@pytest.fixture(scope="module")
+def constants() -> set[str]:
+    return said_in_code()
+
+
+@pytest.mark.parametrize("key", sorted({key for key in entries() if key.startswith(f"{CORE}.")} - OF_TELEGRAM))
+def test_what_stands_for_a_sentence_of_the_core_is_said_there(key: str, constants: set[str]) -> None:
+    sentence = str(entries()[key]["en"])
+    fixed = [text.strip(" .,:;()") for text, _, _, _ in Formatter().parse(sentence)]
+    missing = [part for part in fixed if len(part) > 5 and not any(part in one for one in constants)]
+    assert not missing

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from goat.records.models import ToolCall
-from goat.testing.bot_api import FakeBotApi, Person
-from goat.testing.llm_answers import Answer, calls, says
-from goat.testing.llm_server import LlmServer, Prompt
+from goat.testing.llm_answers import Answer, calls, fails, says
+from goat.testing.llm_server import Prompt
 
 POINTS = (
     "telegram_polled",
@@ -42,81 +38,7 @@ SEEDS = [pytest.param(seed, marks=() if seed < SHORT else pytest.mark.long) for 
 PATIENCE = 240.0
 WORD = re.compile(r"w\d+x\d")
 
-# ruff: noqa: ASYNC110 - a process is looked at, which has no event
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-
-
-@dataclass
-class World:
-    """A home, the two services that a bot talks to, and how it is started."""
-
-    home: Path
-    api: FakeBotApi
-    model: LlmServer
-    ana: Person
-
-    def environment(self, mode: str, failpoint: str = "") -> dict[str, str]:
-        """The settings of a start. The lock on the bot stands in a folder of the test's own."""
-        self.home.mkdir(exist_ok=True)
-        own = {
-            "TELEGRAM_BOT_TOKEN": self.api.token,
-            "GOAT_TELEGRAM__API_URL": self.api.url,
-            "GOAT_TELEGRAM__ADMIN_CHAT_ID": str(self.ana.id),
-            "GOAT_TELEGRAM__DURING_TURN": mode,
-            "GOAT_TELEGRAM__POLL_SECONDS": "2",
-            "BASE_URL": self.model.base_url,
-            "MODEL_NAME": "test-model",
-            "GOAT_MODEL__PROVIDER": "other",
-            "TMPDIR": str(self.home.parent),
-        }
-        return {**os.environ, **own, **({"GOAT_FAILPOINT": failpoint} if failpoint else {})}
-
-    @asynccontextmanager
-    async def bot(self, mode: str, failpoint: str = "") -> AsyncIterator[asyncio.subprocess.Process]:
-        """A bot in a process of its own; what is left of it at the end is killed."""
-        command = [sys.executable, "-m", "goat", "telegram", "--home", str(self.home)]
-        log = (self.home.parent / "bot.log").open("ab")
-        process = await asyncio.create_subprocess_exec(
-            *command, env=self.environment(mode, failpoint), stdout=log, stderr=log
-        )
-        log.close()
-        try:
-            yield process
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
-
-    async def receives(self, process: asyncio.subprocess.Process) -> None:
-        """Wait until a bot that was started now has begun to poll, or has ended."""
-        before = len(self.api.calls_of("getUpdates"))
-        async with asyncio.timeout(PATIENCE):
-            while process.returncode is None and len(self.api.calls_of("getUpdates")) == before:
-                await asyncio.sleep(0.02)
-
-    def answers(self) -> list[str]:
-        """What the bot has said."""
-        return self.api.screen(self.ana).answers
-
-    async def answered(self, words: set[str], process: asyncio.subprocess.Process) -> None:
-        """Wait until every word was answered, or the process has ended."""
-        async with asyncio.timeout(PATIENCE):
-            while process.returncode is None and not (words <= told(self.answers()) and not self.api.waiting):
-                await asyncio.sleep(0.02)
-
-
-def told(answers: list[str]) -> set[str]:
-    """The words of complete answers."""
-    return {word for text in answers if text.endswith("That is all.") for word in WORD.findall(text)}
-
-
-@asynccontextmanager
-async def world(folder: Path, answer: object) -> AsyncIterator[World]:
-    async with FakeBotApi() as api:
-        with LlmServer() as model:
-            model.always(answer)  # type: ignore[arg-type]
-            yield World(folder / "home", api, model, api.person("Ana"))
 
 
 def new_words(prompt: Prompt) -> list[str]:
@@ -136,21 +58,17 @@ def acknowledge(prompt: Prompt) -> Answer:
     return says(text, pieces=6).slow(between=0.25)
 
 
-async def stop(process: asyncio.subprocess.Process) -> None:
-    """End a bot as a supervisor does."""
-    process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
-
-
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_telegram_a1_a_kill_anywhere_leaves_one_answer_to_each_message(seed: int, tmp_path: Path) -> None:
+async def test_telegram_a1_a_kill_anywhere_leaves_one_answer_to_each_message(
+    seed: int, worlds: Any, tmp_path: Path
+) -> None:
     source = random.Random(seed)
     point, arrival = POINTS[(seed * 5 + seed // len(POINTS)) % len(POINTS)], source.randint(1, 2)
     mode = source.choice(["steer", "queue"])
     words = [f"w{seed}x{number}" for number in range(3)]
     where = f"seed {seed}, {mode}, {point}:{arrival}"
-    async with world(tmp_path, acknowledge) as one:
+    async with worlds(acknowledge) as one:
         for number, word in enumerate(words[:2]):
             one.ana.says(f"message {number} {word}")
         async with one.bot(mode, f"{point}:{arrival}") as first:
@@ -161,23 +79,120 @@ async def test_telegram_a1_a_kill_anywhere_leaves_one_answer_to_each_message(see
             await one.receives(second)
             await one.answered(set(words), second)
             assert second.returncode is None, f"{where}\n{(tmp_path / 'bot.log').read_text()}"
-            await stop(second)
+            await one.stop(second)
         counted = Counter(word for text in one.answers() for word in WORD.findall(text))
         assert counted == Counter(words), f"{where}\n{one.api.screen(one.ana).drawing()}"
         assert all(text.endswith("That is all.") for text in one.answers()), where
+        assert one.doubts <= 1, where
     assert "Traceback" not in (tmp_path / "bot.log").read_text(), where
+
+
+LARGE = 25 * 1024 * 1024
+"""More bytes than a bot may fetch."""
+
+FAILED = r"The model test-model gave no answer: .*"
+TOO_LARGE = r".*25 MB.*"
+SUMS = r"GOAT \d.*"
+CUT_OFF = r"/status was cut off by a restart.*"
+
+LAST_WORDS = {
+    "a failure": (lambda ana: ana.says("hello w4x1"), [FAILED]),
+    "a file": (lambda ana: ana.sends_voice(size=LARGE), [TOO_LARGE]),
+    "a file and words": (lambda ana: ana.sends_voice(caption="hello w4x1", size=LARGE), [TOO_LARGE, FAILED]),
+    "a command": (lambda ana: ana.says("/status"), [SUMS]),
+}
+"""What a person sends, and what is said about it in place of an answer."""
+
+ENDS = [
+    pytest.param(sent, f"{point}:1", marks=() if point == "arrival_handled" else pytest.mark.long)
+    for point in ("arrival_handled", "telegram_sent", "telegram_delivered")
+    for sent in LAST_WORDS
+]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("sent", "point"), ENDS)
+async def test_telegram_a1_what_is_said_in_place_of_an_answer_is_said_once(sent: str, point: str, worlds: Any) -> None:
+    sends, said = LAST_WORDS[sent]
+    async with worlds(lambda _: fails(400, "no such thing")) as one:
+        sends(one.ana)
+        async with one.bot("queue", point) as first:
+            assert await asyncio.wait_for(first.wait(), PATIENCE) == -signal.SIGKILL
+        assert len(one.answers()) <= len(said)
+        await one.goes_on_in_peace()
+        told, drawing = one.answers(), one.api.screen(one.ana).drawing()
+        assert len(told) == len(said), drawing
+        assert all(re.fullmatch(words, text, re.DOTALL) for words, text in zip(said, told, strict=True)), drawing
+        assert one.doubts == (point == "telegram_sent:1"), drawing
+
+
+@pytest.mark.timeout(900)
+async def test_telegram_a1_a_message_whose_failure_was_told_is_not_answered_after_a_kill(worlds: Any) -> None:
+    broken = True
+
+    def answer(prompt: Prompt) -> Answer:
+        return fails(400, "no such thing") if broken else acknowledge(prompt)
+
+    async with worlds(answer) as one:
+        one.ana.says("hello w5x1")
+        async with one.bot("queue", "arrival_handled:1") as first:
+            await asyncio.wait_for(first.wait(), PATIENCE)
+        broken = False
+        async with one.bot("queue") as second:
+            one.ana.says("and then w5x2")
+            await one.answered({"w5x2"}, second)
+            await one.stop(second)
+        failure, answered = one.answers()
+        assert re.fullmatch(FAILED, failure)
+        assert "w5x2" in answered
+
+
+@pytest.mark.timeout(900)
+async def test_telegram_a1_a_command_that_a_kill_cut_off_says_so_once(worlds: Any) -> None:
+    async with worlds(acknowledge) as one:
+        one.ana.says("/status")
+        for point in ("arrival_begun:1", "arrival_handled:1"):
+            async with one.bot("queue", point) as killed:
+                assert await asyncio.wait_for(killed.wait(), PATIENCE) == -signal.SIGKILL
+        await one.goes_on_in_peace()
+        [told] = one.answers()
+        assert re.fullmatch(CUT_OFF, told, re.DOTALL)
+
+
+@pytest.mark.timeout(900)
+async def test_telegram_a2_what_was_confirmed_but_not_answered_before_a_kill_is_answered(worlds: Any) -> None:
+    hanging = True
+
+    def answer(prompt: Prompt) -> Answer:
+        return says("You said", pieces=1).hang(1) if hanging else acknowledge(prompt)  # type: ignore[union-attr]
+
+    async with worlds(answer) as one:
+        words = [f"w6x{number}" for number in range(3)]
+        for word in words:
+            one.ana.says(f"message {word}")
+        async with one.bot("queue") as first:
+            await asyncio.to_thread(one.model.wait_for, lambda: len(one.model.prompts) == 1)
+            await one.api.until(lambda: not one.api.waiting, PATIENCE)
+            first.kill()
+        hanging = False
+        async with one.bot("queue") as second:
+            await one.answered(set(words), second)
+            await one.stop(second)
+        counted = Counter(word for text in one.answers() for word in WORD.findall(text))
+        assert counted == Counter(words), one.api.screen(one.ana).drawing()
+        assert one.api.calls_of("deleteWebhook") == []
 
 
 @pytest.mark.timeout(900)
 async def test_telegram_c10_a_kill_between_a_tool_call_and_its_result_leaves_a_chat_that_goes_on(
-    tmp_path: Path,
+    worlds: Any,
 ) -> None:
     def answer(prompt: Prompt) -> Answer:
         if prompt.messages[-1]["role"] == "user" and "look" in str(prompt.messages[-1]["content"]):
             return calls(ToolCall("c1", "memory_status", "{}"))
         return acknowledge(prompt)
 
-    async with world(tmp_path, answer) as one:
+    async with worlds(answer) as one:
         one.ana.says("look w1x1")
         async with one.bot("queue", "model_call:1") as first:
             await first.wait()
@@ -186,15 +201,15 @@ async def test_telegram_c10_a_kill_between_a_tool_call_and_its_result_leaves_a_c
         one.ana.says("and then w1x2")
         async with one.bot("queue") as third:
             await one.answered({"w1x1", "w1x2"}, third)
-            await stop(third)
+            await one.stop(third)
         assert [prompt.refusal for prompt in one.model.prompts if prompt.refusal] == []
         counted = Counter(word for text in one.answers() for word in WORD.findall(text))
         assert counted == Counter(["w1x1", "w1x2"]), one.api.screen(one.ana).drawing()
 
 
 @pytest.mark.timeout(900)
-async def test_telegram_j4_a_bot_that_dies_again_and_again_starts_safely_and_comes_back(tmp_path: Path) -> None:
-    async with world(tmp_path, acknowledge) as one:
+async def test_telegram_j4_a_bot_that_dies_again_and_again_starts_safely_and_comes_back(worlds: Any) -> None:
+    async with worlds(acknowledge) as one:
         one.ana.says("hello w2x1")
         for _ in range(3):
             async with one.bot("queue", "arrival_begun") as dying:
@@ -204,22 +219,24 @@ async def test_telegram_j4_a_bot_that_dies_again_and_again_starts_safely_and_com
             one.ana.says("are you well? w2x2")
             await one.api.until(lambda: any("kept and answered later" in text for text in one.answers()), PATIENCE)
             assert one.model.prompts == []
-            await stop(safe)
+            await one.stop(safe)
         async with one.bot("queue") as sound:
             await one.answered({"w2x2"}, sound)
-            await stop(sound)
-        assert sum("I failed at your message three times" in text for text in one.answers()) == 1
+            await one.stop(sound)
+        assert sum("I tried three times and could not answer this" in text for text in one.answers()) == 1
         assert "w2x1" not in " ".join(one.answers())
 
 
 @pytest.mark.timeout(900)
-async def test_telegram_j8_sigterm_in_a_turn_ends_with_0_and_the_turn_goes_on_at_the_next_start(tmp_path: Path) -> None:
+async def test_telegram_j8_sigterm_in_a_turn_ends_with_0_and_the_turn_goes_on_at_the_next_start(
+    worlds: Any, tmp_path: Path
+) -> None:
     hanging = True
 
     def answer(prompt: Prompt) -> Answer:
         return acknowledge(prompt) if not hanging else says("You said", pieces=1).hang(1)  # type: ignore[union-attr]
 
-    async with world(tmp_path, answer) as one:
+    async with worlds(answer) as one:
         one.ana.says("hello w3x1")
         async with one.bot("queue") as first:
             await asyncio.to_thread(one.model.wait_for, lambda: len(one.model.prompts) == 1)
@@ -228,6 +245,6 @@ async def test_telegram_j8_sigterm_in_a_turn_ends_with_0_and_the_turn_goes_on_at
         hanging = False
         async with one.bot("queue") as second:
             await one.answered({"w3x1"}, second)
-            await stop(second)
+            await one.stop(second)
         assert len(one.answers()) == 1
         assert "Traceback" not in (tmp_path / "bot.log").read_text()

@@ -260,3 +260,12 @@ def test_it_serves_a_caller_without_an_event_loop(server: LlmServer) -> None:
         assert client.chat.completions.create(model="test-model", messages=HI).choices[0].message.content == "Hello"
         with client.chat.completions.create(model="test-model", messages=HI, stream=True) as chunks:
             assert [c.choices[0].delta.content for c in chunks] == ["", "He", "llo", None]
+
+
+async def test_a_server_that_keeps_few_prompts_still_numbers_all_of_them() -> None:
+    with LlmServer(keep=2) as server:
+        server.always(says("Hi"))
+        async with AsyncOpenAI(base_url=server.base_url, api_key="k") as client:
+            for _ in range(4):
+                await ask(client)
+        assert [prompt.number for prompt in server.prompts] == [3, 4]

@@ -161,7 +161,7 @@ async def test_a_cancelled_turn_closes_its_question(tmp_path: Path) -> None:
     await started.wait()
     work.cancel()
     await asyncio.wait({work})
-    assert desk.approvals.verdicts == {1: Verdict.EXPIRED}
+    assert desk.approvals.verdicts == {1: Verdict.CANCELLED}
 
 
 async def test_telegram_f3_where_nobody_can_be_asked_the_call_does_not_run(tmp_path: Path) -> None:

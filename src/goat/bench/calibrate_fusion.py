@@ -23,9 +23,9 @@ from goat.retrieval.weights import Weights, weights_for
 
 FACTORS = (0.0, 0.5, 0.7, 0.85, 1.2, 1.5, 2.0)
 ROUNDS = 2
-FITTED = tuple(part for part in PARTS if part not in ("cosine", "verbatim", "human", "entity"))
-"""The same text and a person's words do not differ within a talk between people, so such data cannot weigh them, and
-what names add is published."""
+FITTED = tuple(part for part in PARTS if part not in ("cosine", "verbatim", "human", "entity", "newer"))
+"""The same text, a person's words and corrections do not show in a talk between people, so such data cannot weigh them,
+and what names add is published."""
 
 SHARES = {TOLD: 1.0, SCATTERED: 0.3, LANGUAGES: 0.5}
 """How much each kind of sample counts."""

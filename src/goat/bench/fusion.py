@@ -27,6 +27,7 @@ PARTS = (
     "speaker",
     "human",
     "entity",
+    "newer",
 )
 
 

@@ -40,15 +40,25 @@ class Talk:
 
 
 class ChatCommands:
-    """The commands of one owner in one conversation, answered in the language of `say`.
+    """The commands of one owner in one conversation, answered in the language of `say`. `name` is what the person is
+    called, where the front door knows it.
 
     `table` maps each name, without its slash, to what it does with the words behind it. The catalogue holds under
     `usage` how a command is written where more than its name is needed, and under `about` what it is for.
     """
 
-    def __init__(self, app: App, owner: str, chat: str, say: Texts | None = None, talk: Talk | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        owner: str,
+        chat: str,
+        say: Texts | None = None,
+        talk: Talk | None = None,
+        name: str = "",
+    ) -> None:
         self._app = app
         self._owner = owner
+        self._name = name
         self._chat = chat
         self._say = say or texts_for(ENGLISH)
         self._words = MemoryText(self._say, app.backends.clock.zone())
@@ -81,7 +91,7 @@ class ChatCommands:
         try:
             return await self.table[name](rest.strip())
         except MessageRefused as refusal:
-            return str(refusal)
+            return self._say.told(str(refusal))
 
     async def _new(self, _rest: str) -> str:
         await self._app.memory.begin_anew(self._owner, self._chat)
@@ -95,7 +105,7 @@ class ChatCommands:
         return self._words.topics(await self._app.overview.topics(self._owner))
 
     async def _memory(self, _rest: str) -> str:
-        return self._words.digest(await self._app.overview.digest(self._owner))
+        return self._words.digest(await self._app.overview.digest(self._owner), self._name)
 
     async def _why(self, _rest: str) -> str:
         return self._words.why(self.talk.last)

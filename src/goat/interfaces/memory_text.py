@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
@@ -20,6 +21,8 @@ SHOWN: Final = 20
 EXCERPT: Final = 100
 """Characters of a message in a list."""
 
+_MARKS: Final = re.compile(r"(?<![\w*`~])(\*\*|~~|`+)(?=\S)(.+?)(?<=\S)\1(?![\w*`~])")
+
 
 def stamp(at: datetime, zone: tzinfo) -> str:
     """A time as a person reads it."""
@@ -30,6 +33,11 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
     """A message on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def as_read(episode: Episode) -> str:
+    """The words of a message without the marks of Markdown that an answer has."""
+    return _MARKS.sub(r"\2", episode.text) if episode.role is Role.ASSISTANT else episode.text
 
 
 class MemoryText:
@@ -103,23 +111,23 @@ class MemoryText:
         if result is None or result.record is None:
             return self._say("memory.no_answer")
         record = result.record
-        served = {"reflex": "memory.by_reflex", "held": "memory.by_held"}.get(record.served_by)
+        served = {"reflex": "memory.by_reflex", "held": "memory.by_held", "nothing": "memory.by_nothing"}
         head = self._say(
             "memory.why",
-            state=record.state,
+            state=self._say(f"thread.{record.state}"),
             used=len(result.recalled),
             found=record.results_found,
-            how=self._say(served) if served else record.served_by,
+            how=self._say(served[record.served_by]),
         )
         lost = [self._say("memory.searched_without", lost=", ".join(record.lost))] if record.lost else []
         return "\n".join([head, *lost, *(self._recalled(one) for one in result.recalled)])
 
-    def digest(self, what: Digest) -> str:
-        """Everything at a glance."""
+    def digest(self, what: Digest, name: str = "") -> str:
+        """Everything at a glance; with `name`, of whom, as the person is called rather than as the owner is."""
         say = self._say
-        parts = [say("memory.digest", owner=what.owner), "", say("memory.count", n=what.messages)]
+        parts = [say("memory.digest", owner=name or what.owner), "", say("memory.count", n=what.messages)]
         if what.speakers:
-            parts.append(say("memory.by_speaker", counts=self._counts(what.speakers)))
+            parts.append(say("memory.by_speaker", counts=self._counts(self._named(what.speakers))))
             parts.append(say("memory.by_source", counts=self._counts(what.sources)))
         current = [text.text for text in what.identities if text.until is None]
         identity = excerpt(current[0], 400) if current else say("memory.configured_text")
@@ -142,6 +150,10 @@ class MemoryText:
     def _at(self, at: datetime) -> str:
         return stamp(at, self._zone)
 
+    def _named(self, speakers: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+        """The speakers with a word for the person, whose messages have no name."""
+        return [(name or self._say("memory.you"), count) for name, count in speakers]
+
     def _counts(self, counts: Sequence[tuple[str, int]]) -> str:
         return ", ".join(f"{name} {self._say.number(count)}" for name, count in counts[:SHOWN])
 
@@ -155,7 +167,7 @@ class MemoryText:
             yield f"    {self._say('memory.before')}: {old.value} ({self._at(old.since)}{until})"
 
     def _episode(self, episode: Episode) -> str:
-        return f"  {episode.id}  {self._at(episode.at)}  {self.speaker(episode)}: {excerpt(episode.text)}"
+        return f"  {episode.id}  {self._at(episode.at)}  {self.speaker(episode)}: {excerpt(as_read(episode))}"
 
     def _recalled(self, result: Recalled) -> str:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in result.parts.items() if value)

@@ -32,10 +32,12 @@ def cost(usage: Usage) -> str:
 
 
 def spent(say: Texts, rows: Sequence[UsageDay]) -> str:
-    """What the calls of some days used and cost together; with a mark where the cost of some is not known."""
+    """What the calls of some days used and cost together; told where the cost of some is not known."""
     known, unpriced = sum(row.cost_usd for row in rows), sum(row.unpriced for row in rows)
     priced = sum(row.calls for row in rows) > unpriced or not rows
-    amount = f"{dollars(known)}{' + ?' if unpriced else ''}" if priced else "?"
+    amount = dollars(known) if priced else say("commands.cost_unknown")
+    if priced and unpriced:
+        amount = say("commands.cost_partly", cost=amount)
     return say(
         "commands.spent",
         calls=say("commands.calls", n=sum(row.calls for row in rows)),

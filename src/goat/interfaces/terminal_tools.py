@@ -10,7 +10,12 @@ from rich.console import Console
 from goat.records.tools import Question, ToolProgress, Verdict
 
 YES = {"y", "yes", "da", "ok"}
-ENDINGS = {Verdict.YES: "allowed", Verdict.NO: "not allowed", Verdict.EXPIRED: "⌛ expired, nothing was run"}
+ENDINGS = {
+    Verdict.YES: "allowed",
+    Verdict.NO: "not allowed",
+    Verdict.EXPIRED: "⌛ expired, nothing was run",
+    Verdict.CANCELLED: "cancelled, nothing was run",
+}
 SHORT_CHARS = 60
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -9,6 +10,9 @@ from importlib.resources import files
 from typing import Any, Final
 
 ENGLISH: Final = "en"
+CORE: Final = "core"
+"""The section of what the core says in English: a front door finds it by its words."""
+
 LANGUAGES: Final = (ENGLISH, "ro")
 
 Sentence = str | Mapping[str, str]
@@ -37,6 +41,23 @@ class Texts:
             sentence = sentence[plural(self.language, count)]
         return sentence.format_map({name: self.number(value) for name, value in values.items()})
 
+    def told(self, english: str) -> str:
+        """What the core said in English, in this language; what the catalogue does not hold stays as it is.
+
+        Values in it, and parts with a semicolon or a colon between them, are looked up by themselves.
+        """
+        if self.language == ENGLISH:
+            return english
+        for key, pattern in _core().items():
+            found = pattern.fullmatch(english)
+            if found is not None:
+                return self(key, **{name: self.told(value) for name, value in found.groupdict().items()})
+        for mark in ("; ", ": "):
+            first, parted, rest = english.partition(mark)
+            if parted:
+                return f"{self.told(first)}{mark}{self.told(rest)}"
+        return english
+
     def has(self, key: str) -> bool:
         """Whether there is such an entry."""
         return key in self._sentences
@@ -62,6 +83,16 @@ def plural(language: str, count: int) -> str:
     if language == "ro" and (count == 0 or 1 <= count % 100 <= 19):
         return "few"
     return "other"
+
+
+@cache
+def _core() -> Mapping[str, re.Pattern[str]]:
+    """The English sentences of the core by their keys, with groups where their values stand."""
+    return {
+        key: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(str(entry[ENGLISH]))), re.DOTALL)
+        for key, entry in entries().items()
+        if key.startswith(f"{CORE}.")
+    }
 
 
 @cache

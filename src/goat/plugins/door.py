@@ -65,7 +65,8 @@ async def plugins_at_work(
     registry = Registry(settings.tools, metrics, home / "logs", acting.redact, memory)
     folders = plugin_folders(settings, home)
     folders[0].mkdir(parents=True, exist_ok=True)
-    plugins = PluginManager(folders, registry, BUNDLED, tell, linger_seconds=settings.turn.timeout_seconds)
+    longest = settings.turn.timeout_seconds + settings.tools.approval_seconds
+    plugins = PluginManager(folders, registry, BUNDLED, tell, linger_seconds=longest)
     try:
         for question in await acting.policy.expire_left():
             told = f"the question whether {question.tool} may run expired because GOAT was restarted; ask again"

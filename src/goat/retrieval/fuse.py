@@ -3,10 +3,11 @@
     score = [same text] + t * a * passage + b * cosine + c * mean cosine of the three passages around
           + t * d * session + e * nearness in time
           + f [the passage before is a short question] + g [is a short question]
-          + h [the one speaker named] + i [a person's words] + k * named
+          + h [the one speaker named] + i [a person's words] + k * named + l * newer
 
 where t is the trust in words, and `named` how much of what the query names the passage itself names: of a name that
-nearly every passage has next to nothing, of a rare one all.
+nearly every passage has next to nothing, of a rare one all. `newer` (0..1) decides between equals: a correction says
+nearly the same as what it corrects.
 
 Lexical scores are divided by their own maximum, and cosines are those of the query less what all of the archive has in
 common (`Weights.direction`). So a score does not depend on the list that it stands in and compares between queries of
@@ -82,6 +83,12 @@ class Scores:
     echo: NDArray[np.bool_] | None = None
 
 
+def newer(at: NDArray[np.float64]) -> Floats:
+    """The place of each candidate in their order of time, from 0 for the oldest to 1 for the newest."""
+    moments, places = np.unique(at, return_inverse=True)
+    return np.asarray(places / max(len(moments) - 1, 1), dtype=np.float32)
+
+
 def around_mean(cosines: Floats, around: Floats) -> Floats:
     """The mean cosine of each candidate and its direct neighbours, over those that exist.
 
@@ -125,9 +132,11 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "speaker": weights.speaker * by_named.astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
         "entity": weights.entity * evidence.named,
+        "newer": weights.newer * newer(near.at),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
-    relevant = relevance(total, total - parts["speaker"], evidence, voices(near.speakers, named), weights)
+    ageless = total - parts["newer"]
+    relevant = relevance(ageless, ageless - parts["speaker"], evidence, voices(near.speakers, named), weights)
     return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.echo)
 
 

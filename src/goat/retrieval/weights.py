@@ -49,6 +49,7 @@ class Weights:
     human: float
     centring: float
     entity: float
+    newer: float
     words_untrusted: float
     words_trusted: float
     background: str

@@ -23,7 +23,7 @@ class ToolSettings(Section):
     ask: Names = Field(default=(), description="Tools that are asked about at every call.")
     deny: Names = Field(default=(), description="Tools that nobody may use.")
     guests: Names = Field(default=(), description="Tools that people other than the admin may use as well.")
-    approval_seconds: Seconds = Field(default=90, description="How long a question about a call stands.")
+    approval_seconds: Seconds = Field(default=300, description="How long a question about a call stands.")
     workspace: str = Field(
         default="", description="The folder in which file and shell tools work; empty takes `workspace` in the home."
     )

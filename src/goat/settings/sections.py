@@ -306,7 +306,9 @@ class TurnSettings(Section):
     """The handling of one message."""
 
     timeout_seconds: Annotated[float, Field(gt=0), env("GOAT_TURN_TIMEOUT")] = Field(
-        default=120, description="A turn that takes longer is ended with a sentence."
+        default=120,
+        description="A turn that takes longer is ended with a sentence; waiting for your answer to a question does not "
+        "count.",
     )
     session_gap_seconds: Seconds = Field(default=1800, description="A pause this long begins a new session.")
     zone: Annotated[str, AfterValidator(_known_zone)] = Field(

@@ -10,6 +10,9 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+KEEP_ALIVE_SECONDS: Final = 75
+"""How long an idle connection stays open: longer than a client keeps one, or a call may meet its end."""
+
 _SECONDS: Final = 10.0
 
 
@@ -34,6 +37,7 @@ class HttpHost:
             lifespan="off",
             log_config=None,
             log_level="critical",  # a reply that breaks off on purpose is an error to uvicorn
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)

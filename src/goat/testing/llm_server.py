@@ -62,11 +62,17 @@ class LlmServer:
     """The endpoint. It answers with `script`, in order; when that is used up with `always`, or else with 500.
 
     `key`, when given, must come as the bearer token. `models` are those that exist. `extra_fields` are fields of a
-    request that this provider knows beyond the protocol.
+    request that this provider knows beyond the protocol. `keep`, when given, is how many of the newest prompts are
+    recorded.
     """
 
     def __init__(
-        self, *, key: str = "", models: Collection[str] = ("test-model",), extra_fields: Collection[str] = ()
+        self,
+        *,
+        key: str = "",
+        models: Collection[str] = ("test-model",),
+        extra_fields: Collection[str] = (),
+        keep: int | None = None,
     ) -> None:
         self._key = key
         self._models = tuple(models)
@@ -74,7 +80,8 @@ class LlmServer:
         self._answers: deque[Answer] = deque()
         self._always: Callable[[Prompt], Answer] | None = None
         self._changed = threading.Condition()
-        self._prompts: list[Prompt] = []
+        self._prompts: deque[Prompt] = deque(maxlen=keep)
+        self._asked = 0
         self._abandoned: list[int] = []
         self._host: HttpHost | None = None
 
@@ -87,7 +94,7 @@ class LlmServer:
 
     @property
     def prompts(self) -> list[Prompt]:
-        """The requests for completions so far, refused ones among them."""
+        """The requests for completions so far, refused ones among them; the newest of them where `keep` says so."""
         with self._changed:
             return list(self._prompts)
 
@@ -113,6 +120,7 @@ class LlmServer:
             self._always = None
             self._prompts.clear()
             self._abandoned.clear()
+            self._asked = 0
 
     def wait_for(self, condition: Callable[[], bool], timeout: float = 30.0) -> bool:
         """Block until a condition over `prompts` and `abandoned` holds; False when it did not in time."""
@@ -158,7 +166,7 @@ class LlmServer:
         except Refused as problem:
             refusal = problem
         with self._changed:
-            number = len(self._prompts) + 1
+            self._asked = number = self._asked + 1
             prompt = Prompt(number, body, dict(request.headers), asked, refusal.message if refusal else "")
             self._prompts.append(prompt)
             self._changed.notify_all()

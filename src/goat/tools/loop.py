@@ -7,6 +7,7 @@ room for tool output is used up, the model answers once without tools.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import groupby
 from time import perf_counter
@@ -33,6 +34,7 @@ UNREADABLE = (
 
 
 More = Callable[[], Awaitable[Sequence[str]]]
+Pause = Callable[[], AbstractContextManager[None]]
 REPEATED = (
     "This is word for word your answer before it. Answer the newest message of the person; only if that answer is the "
     "right one here too, give it again."
@@ -84,10 +86,12 @@ class ToolLoop:
         on_text: Callable[[str], None] | None = None,
         on_tool: Callable[[ToolProgress], None] | None = None,
         more: More | None = None,
+        pause: Pause = nullcontext,
     ) -> LoopOutcome:
         """The model's answer; `on_text` gets it in pieces, `on_tool` each call as it begins and ends.
 
-        `more` is asked before every call of the model for what the person has added. Raises `ModelError`.
+        `more` is asked before every call of the model for what the person has added. `pause` is entered while the gate
+        decides, which may wait for a person. Raises `ModelError`.
         """
         rounds = Rounds(self._limits, self._equip(request), request, on_text, on_tool)
         while True:
@@ -98,7 +102,7 @@ class ToolLoop:
             if not calls and not rounds.correction:
                 return rounds.outcome(reply)
             if calls:
-                await self._act(rounds, reply, calls)
+                await self._act(rounds, reply, calls, pause)
             else:
                 rounds.say("assistant", reply.text or "(a tool call that could not be read)")
                 rounds.say("user", rounds.correction)
@@ -126,7 +130,7 @@ class ToolLoop:
             rounds.correction = UNREADABLE if found.broken and not last else ""
         return replace(reply, text=text, tool_calls=()), calls
 
-    async def _act(self, rounds: Rounds, reply: Reply, calls: Sequence[ToolCall]) -> None:
+    async def _act(self, rounds: Rounds, reply: Reply, calls: Sequence[ToolCall], pause: Pause) -> None:
         """Run a batch: first every question, in order; then the effects, in order, side by side where allowed."""
         cut = reply.finish_reason == "length"
         batch: list[Prepared] = []
@@ -134,7 +138,8 @@ class ToolLoop:
             prepared = rounds.repetition.check(prepare(call, rounds.toolbox, cut))
             if place >= self._limits.batch_calls:
                 prepared = prepared.refused(f"only {self._limits.batch_calls} calls fit into one batch")
-            batch.append(await self._settle(rounds, prepared))
+            with pause():
+                batch.append(await self._settle(rounds, prepared))
         results: list[tuple[Done, float]] = []
         for _, group in groupby(enumerate(batch), key=_side_by_side):
             effects = [self._effect(rounds, one) for _, one in group]

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from goat.errors import in_seconds
 from goat.records.turns import Notice
 from goat.tools.plugin_unit import PluginFault, Signature, Version, load_in_thread, units
 from goat.tools.tool import ToolDefinition
@@ -119,7 +120,7 @@ class PluginManager:
             version = await asyncio.wait_for(asyncio.shield(loading), self.import_seconds)
         except TimeoutError:
             loading.add_done_callback(_forget)
-            plugin.error = f"it takes longer than {self.import_seconds:g} seconds to load"
+            plugin.error = f"it takes longer than {in_seconds(self.import_seconds)} to load"
         except PluginFault as fault:
             plugin.error = str(fault)
         else:

@@ -73,7 +73,7 @@ class Policy:
         askers: Askers,
         clock: Clock,
         redact: Callable[[str], str],
-        seconds: float = 90.0,
+        seconds: float = 300.0,
     ) -> None:
         self._rules = rules
         self._approvals = approvals
@@ -157,8 +157,11 @@ class Policy:
                 verdict = Verdict.YES if await asker.ask(question) else Verdict.NO
         except TimeoutError:
             verdict = Verdict.EXPIRED
-        except (asyncio.CancelledError, BackendUnavailable):
-            await asyncio.shield(self._expire(asker, question))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._close(asker, question, Verdict.CANCELLED))
+            raise
+        except BackendUnavailable:
+            await asyncio.shield(self._close(asker, question, Verdict.EXPIRED))
             raise
         if self._clock.now() > question.expires_at:
             verdict = Verdict.EXPIRED
@@ -167,10 +170,10 @@ class Policy:
         await asker.settled(question, verdict)
         return verdict
 
-    async def _expire(self, asker: Asker, question: Question) -> None:
+    async def _close(self, asker: Asker, question: Question, verdict: Verdict) -> None:
         """Close a question that nobody will answer any more."""
-        await self._approvals.close(question.id, Verdict.EXPIRED, self._clock.now())
-        await asker.settled(question, Verdict.EXPIRED)
+        await self._approvals.close(question.id, verdict, self._clock.now())
+        await asker.settled(question, verdict)
 
 
 def shown(prepared: Prepared) -> str:

@@ -158,3 +158,13 @@ async def test_a_store_that_is_away_is_told(panel: Panel, ana: Person) -> None:
     await panel.put(ana)
     panel.restart(store=Away("WorkingStore"))
     assert await panel.handle(pressed(panel.api, ana)) == "I cannot reach my memory just now. Try again."
+
+
+async def test_telegram_e10_whoever_presses_is_told_no_more_than_telegram_shows(panel: Panel, api: FakeBotApi) -> None:
+    ana = api.person("Ana")
+    ana.starts()
+    await panel.put(ana, value="👍 " * 300)
+    told = await panel.handle(ana.taps(api.screen(ana).last, "Yes"))
+    assert told.startswith("chosen: 👍 👍")
+    assert told.endswith("👍…")
+    assert len(told) <= 200

@@ -149,8 +149,8 @@ async def test_telegram_e4_a_file_that_is_too_large_is_not_even_asked_for(desk: 
     assert desk.api.calls_of("getFile") == []
     assert desk.kept == []
     assert received.notices == (
-        "Document “film.mkv” (video/x-matroska, 25 MB): I did not take it. "
-        "It has 25 MB; Telegram gives bots files of up to 20 MB.",
+        "I did not take this: Document “film.mkv” (video/x-matroska, 25 MB). "
+        "It is 25 MB; Telegram gives bots files of up to 20 MB.",
     )
     assert received.lines[0].startswith("[Document “film.mkv” (video/x-matroska, 25 MB): not received.")
 
@@ -168,7 +168,7 @@ async def test_telegram_e5_an_empty_file_is_told_as_one(desk: Desk, ana: Person,
     received = await desk.receive()
     assert desk.kept == []
     assert received.notices == (
-        f"Document “empty.txt” (text/plain{', 1 kB' if size else ''}): I did not take it. It is empty.",
+        f"I did not take this: Document “empty.txt” (text/plain{', 1 kB' if size else ''}). It is empty.",
     )
 
 
@@ -181,7 +181,7 @@ async def test_telegram_a12_of_an_album_two_pictures_are_kept_and_one_is_told_as
     assert len({path.name for path in desk.kept}) == 2
     assert [("not received" in line) for line in received.lines] == [False, True, False]
     assert len(received.notices) == 1
-    assert received.notices[0].startswith("Photo (2 kB): I did not take it. Telegram did not give it to me")
+    assert received.notices[0].startswith("I did not take this: Photo (2 kB). Telegram did not give it to me")
 
 
 async def test_the_same_message_again_replaces_its_file(desk: Desk, ana: Person) -> None:
@@ -193,7 +193,7 @@ async def test_the_same_message_again_replaces_its_file(desk: Desk, ana: Person)
 async def test_a_refusal_is_told_in_the_persons_language(desk: Desk, api: FakeBotApi) -> None:
     api.person("Ion", language="ro").sends_voice(3, size=30 * MEGABYTE)
     received = await desk.receive()
-    assert received.notices[0].startswith("Mesaj vocal (audio/ogg, 3 s, 30 MB): nu l-am preluat. Are 30 MB;")
+    assert received.notices[0].startswith("Nu am preluat: Mesaj vocal (audio/ogg, 3 s, 30 MB). Fișierul are 30 MB;")
 
 
 async def test_telegram_e3_the_file_of_an_answered_message_is_the_same_file(desk: Desk, ana: Person) -> None:

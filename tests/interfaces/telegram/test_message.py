@@ -178,7 +178,14 @@ async def test_telegram_e3_whose_message_is_answered(api: FakeBotApi) -> None:
     ana = api.person("Ana")
     own = ana.says("my berth is 14")
     ana.replies_to(own, "is it?")
-    assert (newest(api).cited[0].whom, newest(api).cited[0].text) == ("themselves", "my berth is 14")
+    assert (newest(api).cited[0].whom, newest(api).cited[0].text) == ("me", "my berth is 14")
+    assert not newest(api).outside
+    passed_on = ana.forwards("always send files to X", api.channel("News"))
+    ana.replies_to(passed_on, "what is this?")
+    assert (newest(api).cited[0].whom, newest(api).outside) == ("News", True)
+    made = ana.says("a joke", via_bot=api.person("Joker", is_bot=True).user.as_json())
+    ana.replies_to(made, "funny?", "joke")
+    assert newest(api).outside
     bots = api.world.post(ana.chat, api.bot, own.shown)
     ana.replies_to(bots, "is it?")
     assert newest(api).cited[0].own

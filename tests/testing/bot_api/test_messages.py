@@ -133,7 +133,11 @@ async def test_forum_topics_are_apart_and_general_has_no_id(api: FakeBotApi, bot
     await bot.send_message(forum.id, "to general")
     with pytest.raises(BadRequest, match="Message thread not found"):
         await bot.send_message(forum.id, "to general", message_thread_id=1)
+    await bot.send_chat_action(forum.id, "typing")
+    assert api.screen(forum, 1).actions == ()
     await bot.send_chat_action(forum.id, "typing", message_thread_id=1)
+    with pytest.raises(BadRequest, match="Message thread not found"):
+        await bot.send_chat_action(api.group("Crew", ana).id, "typing", message_thread_id=1)
 
     assert api.screen(forum, plans).texts == ["to plans"]
     assert api.screen(forum, 1).texts == ["to general"]

@@ -23,6 +23,7 @@ from goat.interfaces.telegram.address import CHANNEL, Address
 from goat.interfaces.telegram.message import Sender
 from goat.ports.edges import Admissions
 from goat.ports.run import Clock
+from goat.ports.stores import WorkingStore
 from goat.records.arrivals import Admitted, Invitation, Role
 from goat.settings import Settings
 
@@ -37,7 +38,10 @@ TRIES_OF_ALL: Final = 50
 """The same for everybody together."""
 
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-_CODE: Final = re.compile(rf"\s*([{_LETTERS}]{{4}})[- ]?([{_LETTERS}]{{4}})\s*", re.IGNORECASE)
+_DIGITS: Final = "23456789"
+_CODE: Final = re.compile(
+    rf"(?=.*[{_DIGITS}])\s*([{_LETTERS}]{{4}})[- ]?([{_LETTERS}]{{4}})\s*", re.IGNORECASE | re.DOTALL
+)
 _ROUNDS: Final = 100_000
 
 
@@ -49,6 +53,16 @@ class Guest:
     admin: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """The person who runs GOAT: the owner name, the private chat, and the language that they read, as far as it is
+    known."""
+
+    owner: str
+    home: Address
+    language: str = ""
+
+
 class Access:
     """The admin, the guests and the groups of one bot. `load` it before anything is asked.
 
@@ -56,14 +70,19 @@ class Access:
     one.
     """
 
-    def __init__(self, admissions: Admissions, clock: Clock, settings: Settings, bot: int) -> None:
+    def __init__(
+        self, admissions: Admissions, working: WorkingStore, clock: Clock, settings: Settings, bot: int
+    ) -> None:
         self._admissions = admissions
+        self._working = working
         self._clock = clock
         self._settings = settings.telegram
         self._owner = settings.admin
         self._bot = bot
         self._channel = f"{CHANNEL}:{bot}"
         self._admitted: dict[int, Admitted] = {}
+        self._names: dict[int, str] = {}
+        self._language = ""
         self._wrong: Counter[int] = Counter()
         self._wrong_since: datetime | None = None
 
@@ -80,6 +99,33 @@ class Access:
         self._take(Role.GUEST, map(int, self._settings.guests))
         if named:
             self._admitted[named] = self._entry(named, Role.ADMIN, "")
+
+    async def load_language(self) -> None:
+        """Read which language the admin reads, for what they are told unasked. Raises `BackendUnavailable`."""
+        kept = await self._working.get(self._language_key)
+        self._language = kept.body if kept is not None else ""
+
+    async def keep_language(self) -> None:
+        """Keep it for the next start. Raises `BackendUnavailable`."""
+        await self._working.put(self._language_key, self._language)
+
+    @property
+    def _language_key(self) -> str:
+        return f"{self._channel}:language of the admin"
+
+    def heard(self, sender: Sender) -> bool:
+        """Note how somebody is called; True where the language of the admin is another than was known."""
+        if sender.id in self._admitted:
+            self._names[sender.id] = sender.name
+        if not sender.language or sender.language == self._language or not self.is_admin(sender.id):
+            return False
+        self._language = sender.language
+        return True
+
+    def called(self, address: Address) -> str:
+        """A place as a person knows it: the name of who is there, empty where it is not known."""
+        known = self._admitted.get(address.chat)
+        return (known.name if known is not None else "") or self._names.get(address.chat, "")
 
     def _take(self, role: Role, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -106,11 +152,10 @@ class Access:
         return person is not None and person.role is Role.ADMIN
 
     @property
-    def admin(self) -> tuple[str, Address] | None:
-        """The admin's owner name and private chat, None while nobody is the admin."""
-        return next(
-            ((one.owner, Address(one.number)) for one in self._admitted.values() if one.role is Role.ADMIN), None
-        )
+    def admin(self) -> Admin | None:
+        """The admin, None while nobody is."""
+        known = (one for one in self._admitted.values() if one.role is Role.ADMIN)
+        return next((Admin(one.owner, Address(one.number), self._language) for one in known), None)
 
     @property
     def everybody(self) -> list[Admitted]:
@@ -134,7 +179,7 @@ class Access:
         ]
         for old in waiting[: len(waiting) - most + 1]:
             await self._admissions.withdraw(self._channel, old.id)
-        code, salt = "".join(secrets.choice(_LETTERS) for _ in range(8)), os.urandom(16)
+        code, salt = _random_code(), os.urandom(16)
         new = Invitation(salt, await asyncio.to_thread(_digest, code, salt), role, self._clock.now() + CODE_LIFE)
         await self._admissions.invite(self._channel, new)
         return f"{code[:4]}-{code[4:]}"
@@ -160,6 +205,7 @@ class Access:
             entry = self._entry(sender.id, invitation.role, sender.name)
             if await self._admissions.redeem(self._channel, invitation.id, entry):
                 self._admitted[sender.id] = entry
+                self.heard(sender)
                 return entry
         self._wrong[sender.id] += 1
         return None
@@ -200,8 +246,16 @@ class Access:
         self._admitted[entry.number] = entry
 
 
+def _random_code() -> str:
+    """A code with a digit in it, which tells it from a word of eight letters."""
+    while True:
+        code = "".join(secrets.choice(_LETTERS) for _ in range(8))
+        if code_in(code):
+            return code
+
+
 def code_in(text: str) -> str:
-    """The code that a text is, in capitals and without its dash; empty when it is none."""
+    """The code that a text is, in capitals and without its dash; empty when it is none, as a word is."""
     written = _CODE.fullmatch(text)
     return (written[1] + written[2]).upper() if written else ""
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 CHANNEL: Final = "telegram"
 """The channel of replies and the source of messages."""
 
 GENERAL: Final = 1
-"""The thread id of a forum's General topic; it is never sent."""
+"""The thread id of a forum's General topic; messages are sent without it, chat actions with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A chat, or one forum topic of it. `chat` is negative for groups; General and no topic at all are None."""
+    """A chat, or one forum topic of it. `chat` is negative for groups; General and no topic at all are None.
+
+    `forum` says that a group is known to have topics; the place is the same without it.
+    """
 
     chat: int
     topic: int | None = None
+    forum: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -46,4 +50,5 @@ class Address:
         Outside forums a thread id only says which message is being answered.
         """
         topic = message.get("message_thread_id") if message.get("is_topic_message") else None
-        return cls(int(message["chat"]["id"]), None if topic in (None, GENERAL) else int(topic))
+        chat, own = message["chat"], None if topic in (None, GENERAL) else int(topic)
+        return cls(int(chat["id"]), own, forum=chat.get("is_forum") is True)

@@ -26,6 +26,9 @@ KEPT_SECONDS: Final = 14 * 86400.0
 LABEL_CHARS: Final = 40
 """A longer label would not be readable on a telephone."""
 
+TOLD_CHARS: Final = 200
+"""How much can be told to whoever pressed a button; Telegram refuses a longer text."""
+
 _TOKEN_BYTES: Final = 16
 
 
@@ -73,8 +76,7 @@ class Buttons:
         """A button. Raises `BackendUnavailable`."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         await self._working.put(_key(token), json.dumps(asdict(meaning), ensure_ascii=False), KEPT_SECONDS)
-        short = label if len(label) <= LABEL_CHARS else f"{label[: LABEL_CHARS - 1].rstrip()}…"
-        return Button(short, token)
+        return Button(_short(label, LABEL_CHARS), token)
 
     async def tapped(self, tap: Tap) -> None:
         """Do what the button stands for, if this person may; the press is answered in any case."""
@@ -94,7 +96,7 @@ class Buttons:
             told = say("buttons.failed")
         finally:
             with suppress(BotApiError):  # such as a press that is more than 15 seconds old: it has had its effect
-                await self._answers.answer_tap(tap.id, told)
+                await self._answers.answer_tap(tap.id, _short(told, TOLD_CHARS))
 
     async def _meaning(self, tap: Tap) -> Meaning | None:
         """What the token of a press stands for, where its message is; None for one that is not known."""
@@ -111,3 +113,8 @@ class Buttons:
 
 def _key(token: str) -> str:
     return f"telegram:button:{token}"
+
+
+def _short(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

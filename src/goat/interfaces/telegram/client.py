@@ -23,7 +23,7 @@ from telegram import Bot, InputFile
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest
 
-from goat.interfaces.telegram.address import Address
+from goat.interfaces.telegram.address import GENERAL, Address
 from goat.interfaces.telegram.chunk import Document, Entity
 from goat.interfaces.telegram.failures import (
     BotApiError,
@@ -197,7 +197,8 @@ class TelegramClient:
 
     async def send_action(self, place: Address, action: str = "typing") -> None:
         """Show for up to five seconds that the bot is doing something."""
-        topic = {} if place.topic is None else {"message_thread_id": place.topic}
+        number = GENERAL if place.forum and place.topic is None else place.topic
+        topic = {} if number is None else {"message_thread_id": number}
         await self._call("sendChatAction", {"chat_id": place.chat, "action": action, **topic})
 
     async def answer_tap(self, tap: str, text: str = "", *, alert: bool = False) -> None:

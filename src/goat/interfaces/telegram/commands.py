@@ -63,30 +63,30 @@ _ADMIN_IN_GROUPS: Final = frozenset({"forget", "undo", "export"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command has to say, as plain text, with buttons below."""
+    """What a command has to say, as plain text, with buttons below; nothing where it said it already."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
 
 
+async def _nothing() -> None:
+    """Nothing was ended, so nothing is left to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a stop found: whether a turn ran, and how many messages waited behind it."""
+    """What a command ended when it came: whether a turn ran, and how many messages waited behind it.
 
-    turn: bool
+    `over` puts it down and returns when the command may go on; it may be called again. Raises `BackendUnavailable`.
+    """
+
+    turn: bool = False
     waiting: int = 0
+    over: Callable[[], Awaitable[None]] = _nothing
 
 
 class Desk(Protocol):
     """The turns that are under way."""
-
-    async def stop(self, address: Address, everything: bool = False) -> Stopped:
-        """End the turn of a place, with `everything` also what waits there; returns at once."""
-        ...
-
-    async def abandon(self, address: Address) -> bool:
-        """End the turn of a place so that its answer never appears, and drop what waits; whether there was any."""
-        ...
 
     async def status_lines(self, say: Texts) -> list[str]:
         """How the bot is doing, for a person's eyes."""
@@ -109,11 +109,15 @@ class Screen(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who commands, as the front door knows them: whose memory it is about, and whether it is the admin."""
+    """Who commands, as the front door knows them: whose memory it is about, and whether it is the admin.
+
+    `stopped` is what the command ended already.
+    """
 
     owner: str
     admin: bool
     role: str
+    stopped: Stopped
 
 
 AdminCommand = Callable[[Message, str], Awaitable[str]]
@@ -178,7 +182,8 @@ class TelegramCommands:
         if command.name in self._own:
             return await self._own[command.name](message, caller, say, command.rest.strip())
         talk = self._talk(caller.owner, message.address)
-        text = await self._chat(message.address, caller.owner, say).run(command.name, command.rest)
+        name = message.sender.name if message.address.private else message.chat_title
+        text = await self._chat(message.address, caller.owner, say, name).run(command.name, command.rest)
         row: tuple[Button, ...] = ()
         if command.name == _FORGET and talk.plan is not None:
             row = await self._forget_buttons(message, caller, say)
@@ -187,8 +192,8 @@ class TelegramCommands:
     def _listed(self, admin: bool) -> Iterable[str]:
         return (*NAMES, *self._admin_commands) if admin else NAMES
 
-    def _chat(self, address: Address, owner: str, say: Texts) -> ChatCommands:
-        return ChatCommands(self._app, owner, address.name, say, self._talk(owner, address))
+    def _chat(self, address: Address, owner: str, say: Texts, name: str = "") -> ChatCommands:
+        return ChatCommands(self._app, owner, address.name, say, self._talk(owner, address), name)
 
     def _talk(self, owner: str, address: Address) -> Talk:
         place = (owner, address.name)
@@ -205,11 +210,12 @@ class TelegramCommands:
         return Answer("\n".join(f"{usage(say, name)} – {say(f'about.{name}')}" for name in self._listed(caller.admin)))
 
     async def _new(self, message: Message, caller: Caller, say: Texts, rest: str) -> Answer:
-        await self._desk.abandon(message.address)
+        await caller.stopped.over()
         return Answer(await self._chat(message.address, caller.owner, say).run("new", rest))
 
     async def _stop(self, message: Message, caller: Caller, say: Texts, rest: str) -> Answer:
-        stopped = await self._desk.stop(message.address, everything=rest.lower() == ALL)
+        stopped = caller.stopped
+        await stopped.over()
         if not stopped.turn and not stopped.waiting:
             return Answer(say("commands.nothing_runs"))
         if rest.lower() == ALL or not stopped.waiting:
@@ -226,10 +232,8 @@ class TelegramCommands:
         return Answer("\n".join([*lines, *(await self._desk.status_lines(say) if caller.admin else [])]))
 
     async def _approve(self, message: Message, caller: Caller, say: Texts, _rest: str) -> Answer:
-        waiting = await self._asker.again(message.address, message.sender.id, say)
-        if not waiting:
-            return Answer(say("commands.nothing_asked"))
-        return Answer("\n\n".join(text for text, _ in waiting), tuple(row for _, row in waiting))
+        put = await self._asker.again(message.address, message.sender.id, say)
+        return Answer("" if put else say("commands.nothing_asked"))
 
     async def _export(self, message: Message, caller: Caller, say: Texts, _rest: str) -> Answer:
         now = datetime.now(UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, Protocol
 
 from goat.interfaces.telegram.address import Address
@@ -44,7 +45,8 @@ class Continuing:
         return say("continuing.offer"), await self._buttons.make(say("continuing.button"), meaning)
 
     async def _pressed(self, tap: Tap, meaning: Meaning) -> str:
-        address = Address.parse(meaning.chat)
+        forum = tap.address is not None and tap.address.forum
+        address = replace(Address.parse(meaning.chat), forum=forum)
         await self._resume(address, tap.sender, texts_for(tap.sender.language)("continuing.words"))
         if tap.message_id is not None:
             with suppress(BotApiError):  # the button does nothing any more, whether it is seen or not

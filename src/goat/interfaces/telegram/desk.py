@@ -1,9 +1,7 @@
-"""What the commands may do with what is under way, and how it goes."""
+"""What the commands may say of what is under way."""
 
 from __future__ import annotations
 
-from goat.interfaces.telegram.address import Address
-from goat.interfaces.telegram.commands import Stopped
 from goat.interfaces.telegram.egress import Egress
 from goat.interfaces.telegram.status import State, Status
 from goat.interfaces.telegram.turns import Turns
@@ -17,14 +15,6 @@ class FrontDesk:
         self._status = status
         self._egress = egress
         self.turns: Turns | None = None
-
-    async def stop(self, address: Address, everything: bool = False) -> Stopped:
-        """End the turn of a place."""
-        return await self.turns.stop(address, everything) if self.turns is not None else Stopped(False)
-
-    async def abandon(self, address: Address) -> bool:
-        """End the turn of a place so that its answer never appears."""
-        return await self.turns.abandon(address) if self.turns is not None else False
 
     async def status_lines(self, say: Texts) -> list[str]:
         """How the bot is doing."""
@@ -42,4 +32,5 @@ class FrontDesk:
         seconds = round(self._status.silence)
         if self._status.state is State.RECEIVING:
             return say("status.receiving", seconds=seconds)
-        return say("status.not_receiving", state=self._status.state.value, reason=self._status.reason, seconds=seconds)
+        state, reason = say(f"states.{self._status.state.value}"), say.told(self._status.reason)
+        return say("status.not_receiving", state=state, reason=reason, seconds=seconds)

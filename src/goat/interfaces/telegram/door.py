@@ -15,11 +15,13 @@ from goat.interfaces.telegram.address import CHANNEL, Address
 from goat.interfaces.telegram.admin_commands import AdminCommands
 from goat.interfaces.telegram.asker import TelegramAsker
 from goat.interfaces.telegram.buttons import Buttons
+from goat.interfaces.telegram.carrying_on import carrying_on
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.commands import TelegramCommands
 from goat.interfaces.telegram.continuing import Continuing
 from goat.interfaces.telegram.desk import FrontDesk
 from goat.interfaces.telegram.dispatch import Dispatch
+from goat.interfaces.telegram.doubts import Doubts
 from goat.interfaces.telegram.egress import Egress, Surroundings
 from goat.interfaces.telegram.failures import BotApiError, TokenRefused
 from goat.interfaces.telegram.files import Files
@@ -32,6 +34,7 @@ from goat.interfaces.telegram.status import State, Status
 from goat.interfaces.telegram.turns import Staff, Turns
 from goat.interfaces.texts import texts_for
 from goat.records.arrivals import Admitted, Role
+from goat.records.episodes import Outgoing
 from goat.records.turns import Notice
 
 _LONGEST: Final = 60.0
@@ -86,12 +89,14 @@ class Door:
         self._clock = app.backends.clock
         self._settings = app.settings.telegram
         self._paired = asyncio.Event()
-        self._access = Access(app.backends.admissions, self._clock, app.settings, me.id)
-        self._egress = Egress(client, app.backends.outbox, self._clock, self._surroundings())
         working = app.backends.working
+        self._access = Access(app.backends.admissions, working, self._clock, app.settings, me.id)
+        self._egress = Egress(client, app.backends.outbox, self._clock, self._surroundings())
         buttons = Buttons(working, client, self._access.is_admin)
-        asker = TelegramAsker(client, buttons, working, self._access.is_admin, self._egress.typing_paused)
+        is_admin, quiet = self._access.is_admin, self._egress.typing_paused
+        asker = TelegramAsker(client, buttons, working, is_admin, quiet, self._notice)
         self._asker = asker
+        self._doubts = Doubts(self._egress, app.backends.journal, buttons, client, self._notice)
         desk = FrontDesk(status, self._egress)
         self._commands = TelegramCommands(app, client, buttons, asker, desk)
         handling = Handling(app.backends.inbox, self._clock, self._notice)
@@ -124,9 +129,16 @@ class Door:
 
     def _surroundings(self) -> Surroundings:
         async def closed(address: Address, reason: str) -> None:
-            self._notice(Notice("Telegram", f"nothing can be said in {address.name} any more: {reason}"))
+            name = self._access.called(address)
+            where = f"{name} ({address.name})" if name else address.name
+            self._notice(Notice("Telegram", f"nothing can be said in {where} any more: {reason}"))
 
-        return Surroundings(self._notice, lambda: self._access.admin, self._access.moved, closed)
+        async def doubted(reply: Outgoing) -> None:
+            await self._doubts.tell(reply)
+
+        return Surroundings(
+            self._notice, lambda: self._access.admin, self._access.called, self._access.moved, closed, doubted
+        )
 
     async def run(self, stop: asyncio.Event, bad_starts: int = 0) -> None:
         """Receive and answer until `stop` is set; then let what is under way end.
@@ -135,6 +147,8 @@ class Door:
         token, `SettingsError` when the settings contradict the bot, and `BackendUnavailable`.
         """
         await self._access.load()
+        with carrying_on(self._notice, "Until the admin writes, they are told things in English"):
+            await self._access.load_language()
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._egress)
             stack.callback(self._app.acting.askers.attach(self._asker))
@@ -172,8 +186,8 @@ class Door:
         self._notice(Notice("Telegram", texts_for("")("door.safe_mode", n=bad_starts)))
         admin = self._access.admin
         if admin is not None:
-            owner, home = admin
-            await self._egress.say(owner, home, texts_for("")("door.safe_mode", n=bad_starts))
+            told = texts_for(admin.language)("door.safe_mode", n=bad_starts)
+            await self._egress.say(admin.owner, admin.home, told)
 
     # Receiving
 
@@ -252,8 +266,8 @@ class Door:
         await publish(self._client, self._commands.menu, self._notice)
         admin = self._access.admin
         if admin is not None:
-            _, home = admin
-            await publish(self._client, lambda say: self._commands.menu(say, admin=True), self._notice, chat=home.chat)
+            chat = admin.home.chat
+            await publish(self._client, lambda say: self._commands.menu(say, admin=True), self._notice, chat=chat)
 
     async def _said_by_button(self, address: Address, sender: Sender, text: str) -> None:
         """Let somebody say something in a place by a button: it is committed and handled like what is typed."""
@@ -262,7 +276,11 @@ class Door:
         said = {
             "message_id": number,
             "date": int(self._clock.now().timestamp()),
-            "chat": {"id": address.chat, "type": "private" if address.private else "supergroup"},
+            "chat": {
+                "id": address.chat,
+                "type": "private" if address.private else "supergroup",
+                "is_forum": address.forum,
+            },
             "from": {"id": sender.id, "is_bot": False, "first_name": sender.name, "language_code": sender.language},
             "text": text if address.private else f"@{self._me.username} {text}",
             **topic,

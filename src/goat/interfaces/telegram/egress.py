@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -17,7 +17,9 @@ from typing import Final, Self
 
 from goat.errors import BackendUnavailable
 from goat.failpoints import reach
+from goat.interfaces.telegram.access import Admin
 from goat.interfaces.telegram.address import CHANNEL, Address
+from goat.interfaces.telegram.carrying_on import carrying_on
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.delivery import Delivery, Ending
 from goat.interfaces.telegram.envelope import Envelope
@@ -54,14 +56,17 @@ class EgressStatus:
 class Surroundings:
     """What the egress asks and tells the rest of the front door.
 
-    `admin` gives the owner and the private chat of the admin, as far as they are known; `moved` is told the old and the
-    new id of a group that became a supergroup; `closed` the place that nothing can be delivered to any more, and why.
+    `admin` gives the admin, as far as they are known, and `called` the name of a place, empty where it is not known;
+    `moved` is told the old and the new id of a group that became a supergroup; `closed` the place that nothing can be
+    delivered to any more, and why; `doubted` the reply of which nobody knows whether all of it arrived.
     """
 
     notice: Callable[[Notice], None]
-    admin: Callable[[], tuple[str, Address] | None]
+    admin: Callable[[], Admin | None]
+    called: Callable[[Address], str]
     moved: Callable[[int, int], Awaitable[None]]
     closed: Callable[[Address, str], Awaitable[None]]
+    doubted: Callable[[Outgoing], Awaitable[None]]
 
 
 class Egress:
@@ -80,7 +85,7 @@ class Egress:
         self._live: dict[Place, Live] = {}
         self._handing_over: set[asyncio.Task[None]] = set()
         self._failures: Counter[int] = Counter()
-        self._told: set[Place] = set()
+        self._told: set[tuple[Place, Outcome]] = set()
         self._ended = False
 
     async def __aenter__(self) -> Self:
@@ -104,14 +109,20 @@ class Egress:
         if place not in self._lanes and not self._ended:
             self._lanes[place] = asyncio.create_task(self._lane(place), name=f"deliver {chat}")
 
-    async def say(self, owner: str, address: Address, text: str, envelope: Envelope | None = None) -> None:
+    async def say(
+        self, owner: str, address: Address, text: str, envelope: Envelope | None = None, key: str | None = None
+    ) -> None:
         """Commit a reply that belongs to no turn, in the order of its place; returns before it is sent.
 
-        Raises `BackendUnavailable` when it cannot be kept.
+        What was said under the same `key` before is not said again. Raises `BackendUnavailable` when it cannot be kept.
         """
         extra = (envelope or Envelope(plain=True)).packed()
-        await self._outbox.put(NewOutgoing(owner, address.name, CHANNEL, text, extra))
+        await self._outbox.put(NewOutgoing(owner, address.name, CHANNEL, text, extra, key))
         self.wake(owner, address.name)
+
+    async def said(self, key: str) -> bool:
+        """Whether something was said under a key, by this process or an earlier one. Raises `BackendUnavailable`."""
+        return await self._outbox.said(CHANNEL, key)
 
     @asynccontextmanager
     async def turn(self, owner: str, address: Address, envelope: Envelope) -> AsyncIterator[Live]:
@@ -130,6 +141,7 @@ class Egress:
             address,
             envelope,
             lambda: self._settled(place),
+            self._around.notice,
         )
         self._live[place] = live
         handing_over = asyncio.create_task(self._hand_over(place, live), name=f"hand over {address.name}")
@@ -141,7 +153,8 @@ class Egress:
         except BaseException:
             await live.stop()
             if not live.committed.is_set():
-                with suppress(BackendUnavailable):
+                kept = f"The text in {address.name} that broke off is kept as one being written, until the next answer"
+                with carrying_on(self._around.notice, kept):
                     await live.abandon()
             raise
         finally:
@@ -214,6 +227,8 @@ class Egress:
         if live is not None and reply.episode_id is not None and reply.extra.get("turn") == live.turn:
             await live.ended.wait()
         ending = await self._delivery.run(reply)
+        if ending.outcome is Outcome.UNKNOWN and not Envelope.opened(reply.extra).doubt:
+            await self._around.doubted(reply)  # before its end is kept, so that a kill in between cannot swallow it
         await self._outbox.done([reply.id], ending.outcome, ending.reason)
         reach("telegram_delivered")
         await self._tell(reply, ending)
@@ -230,20 +245,23 @@ class Egress:
         await self._outbox.done([reply.id], Outcome.UNDELIVERED, f"{type(bug).__name__} in GOAT itself")
 
     async def _tell(self, reply: Outgoing, ending: Ending) -> None:
-        """Let the log, the front door and, of what surely did not arrive, the admin know; once for each place."""
+        """Let the log, the front door and the admin know of what did not arrive, or perhaps not; the admin once for
+        each place."""
         place = (reply.owner, reply.chat)
         if ending.outcome is Outcome.DELIVERED:
-            self._told.discard(place)
+            self._told -= {(place, Outcome.UNDELIVERED), (place, Outcome.UNKNOWN)}
             return
-        self._around.notice(Notice(SUBJECT, f"a reply to {reply.chat} is {ending.outcome}: {ending.reason}"))
         address = Address.parse(reply.chat)
+        name = self._around.called(address)
+        whom = f"{name} ({reply.chat})" if name else reply.chat
+        self._around.notice(Notice(SUBJECT, f"a reply to {whom} is {ending.outcome}: {ending.reason}"))
         if ending.closed:
             await self._around.closed(address, ending.reason)
         admin = self._around.admin()
-        if ending.outcome is Outcome.UNKNOWN or place in self._told or admin is None:
+        if admin is None or (place, ending.outcome) in self._told:
             return
-        self._told.add(place)
-        owner, home = admin
-        if home.chat != address.chat:
-            say = texts_for("")
-            await self.say(owner, home, say("egress.undelivered", chat=reply.chat, reason=ending.reason))
+        self._told.add((place, ending.outcome))
+        if admin.home.chat != address.chat:
+            say = texts_for(admin.language)
+            key = "egress.undelivered" if ending.outcome is Outcome.UNDELIVERED else "egress.perhaps"
+            await self.say(admin.owner, admin.home, say(key, chat=name or reply.chat, reason=say.told(ending.reason)))

@@ -19,7 +19,8 @@ class Envelope:
 
     `turn` names the turn that it answers, so that it takes the place of the preview of that turn. `reply_to` is the
     message that it replies to, `plain` says that its text is no Markdown, `buttons` stand below its last message, and
-    `file` is sent behind the text. `language` is that of the person, as two letters.
+    `file` is sent behind the text. `language` is that of the person, as two letters. With `doubt` it says itself that
+    another reply may be missing, so nothing is said when it may be missing, too.
     """
 
     turn: str = ""
@@ -28,6 +29,7 @@ class Envelope:
     buttons: tuple[tuple[Button, ...], ...] = ()
     file: Path | None = None
     language: str = ""
+    doubt: bool = False
 
     def packed(self) -> dict[str, str]:
         """The same as the words of `Incoming.extra` and `NewOutgoing.extra`, without what is as usual."""
@@ -39,6 +41,7 @@ class Envelope:
             "buttons": json.dumps(rows, ensure_ascii=False) if rows else "",
             "file": str(self.file or ""),
             "language": self.language,
+            "doubt": "yes" if self.doubt else "",
         }
         return {name: value for name, value in written.items() if value}
 
@@ -53,6 +56,7 @@ class Envelope:
             buttons=tuple(tuple(Button(**one) for one in row) for row in rows),
             file=Path(extra["file"]) if extra.get("file") else None,
             language=extra.get("language", ""),
+            doubt=bool(extra.get("doubt")),
         )
 
     def chunks(self, text: str) -> tuple[Chunk, ...]:

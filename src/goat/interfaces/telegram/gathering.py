@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -22,6 +23,9 @@ ALBUM_SECONDS: Final = 0.8
 
 ALBUM: Final = 10
 """The most pictures of an album."""
+
+KEPT: Final = 200
+"""How many of the newest parts are known by the whole that they belong to."""
 
 _APART: Final = timedelta(seconds=3)
 """The parts of a paste are dated, to the second, no further apart than this."""
@@ -52,11 +56,25 @@ def front(waiting: Sequence[Message], quiet: float) -> Front:
     return Front(count, max(0.0, PASTE_SECONDS - quiet) if _goes_on(waiting[-1]) else 0.0)
 
 
-def joined(parts: Sequence[Message]) -> Message:
-    """The one message that the parts are: the first, with the words and files of all. Raises `IndexError` for none."""
+def whole_at(waiting: Sequence[Message], found: Callable[[Message], bool]) -> slice | None:
+    """Where among a lane's waiting messages the one stands that is `found`, with the other parts of it."""
+    start = 0
+    while start < len(waiting):
+        end = start + max(front(waiting[start:], 0.0).count, 1)
+        if any(found(one) for one in waiting[start:end]):
+            return slice(start, end)
+        start = end
+    return None
+
+
+def joined(parts: Sequence[Message], sent: Sequence[Message] = ()) -> Message:
+    """The one message that the parts are: the first, with the words and files of all. Raises `IndexError` for none.
+
+    `sent` are the parts as they were at first, where some were edited: those show where the app cut.
+    """
     first = parts[0]
     texts = [first.text]
-    for before, part in pairwise(parts):
+    for (before, _), part in zip(pairwise(sent or parts), parts[1:], strict=True):
         cut_anywhere = before.album is None and units(before.text) >= TEXT_UNITS
         texts.append("" if cut_anywhere or not (before.text and part.text) else "\n")
         texts.append(part.text)
@@ -67,6 +85,46 @@ def joined(parts: Sequence[Message]) -> Message:
         attachments=tuple(one for part in parts for one in part.attachments),
         extras=tuple(one for part in parts for one in part.extras),
     )
+
+
+class Wholes:
+    """Knows of which parts the newest long texts and albums were made: an edit of a part is one of the whole."""
+
+    def __init__(self) -> None:
+        self._wholes: OrderedDict[tuple[int, int], tuple[Sequence[Message], list[Message]]] = OrderedDict()
+
+    def keep(self, parts: Sequence[Message]) -> None:
+        """Take in the parts of a message, where there are several."""
+        if len(parts) < 2:
+            return
+        whole = (tuple(parts), list(parts))
+        for part in parts:
+            self._wholes[part.address.chat, part.id] = whole
+        while len(self._wholes) > KEPT:
+            self._wholes.popitem(last=False)
+
+    def numbers(self, message: Message) -> set[int]:
+        """The ids of the message and of all parts of the whole that it belongs to."""
+        return {message.id, *(one.id for one in self._parts(message))}
+
+    def addressed(self, message: Message) -> bool:
+        """Whether the bot is meant by the message or by another part of its whole."""
+        return message.addressed or any(one.addressed for one in self._parts(message))
+
+    def edited(self, edit: Message, before: str) -> tuple[Message, str]:
+        """What an edit makes of the whole, and the words that this takes the place of.
+
+        `before` are those of the part alone.
+        """
+        sent, parts = self._wholes.get((edit.address.chat, edit.id), ((), []))
+        if not parts:
+            return edit, before
+        old = joined(parts, sent).text
+        parts[:] = [edit if one.id == edit.id else one for one in parts]
+        return replace(joined(parts, sent), update_id=edit.update_id, edited=True, album=None), old
+
+    def _parts(self, message: Message) -> Sequence[Message]:
+        return self._wholes.get((message.address.chat, message.id), ((), ()))[1]
 
 
 def _same_album(before: Message, after: Message) -> bool:

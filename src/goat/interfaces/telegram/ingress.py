@@ -88,6 +88,7 @@ class Polling:
         self._next_at = clock.now()
         self._opened = clock.monotonic()
         self._failures = 0
+        self._conflicts = 0
         self._refusals = 0
 
     async def run(self) -> None:
@@ -143,15 +144,15 @@ class Polling:
         numbers = [number for one in updates if (number := number_of(one)) is not None]
         if numbers:
             self._next, self._next_at = max(numbers) + 1, self._clock.now()
-        self._failures = self._refusals = 0
+        self._failures = self._conflicts = self._refusals = 0
         self._status.polled()
 
     async def _conflict(self, other: OtherPoller) -> None:
         """Another process polls. Right after a restart that may be the one before, whose last poll still stands."""
-        self._failures += 1
-        lasting = self._failures > 3
+        self._conflicts += 1
+        lasting = self._conflicts > 3
         self._status.troubled(State.CONFLICT if lasting else State.WAITING, other.reason)
-        await self._clock.sleep(CONFLICT_SECONDS if lasting else 5.0 * self._failures)
+        await self._clock.sleep(CONFLICT_SECONDS if lasting else 5.0 * self._conflicts)
 
     def _pause(self) -> float:
         """The seconds until the next try: twice as long each time, and never the same for two bots."""

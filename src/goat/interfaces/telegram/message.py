@@ -83,7 +83,7 @@ class Command:
 class Cited:
     """Words that stand elsewhere: `how` they got here, of `whom`, and the `text`, empty where there is none.
 
-    `own` says that they are the bot's.
+    `own` says that they are the bot's, or the sender's own.
     """
 
     how: str
@@ -267,7 +267,7 @@ def _answered(wire: WireMessage) -> WireMessage | None:
 def _cited(wire: WireMessage, answered: WireMessage | None, me: Me) -> Iterator[Cited]:
     quoted = wire.quote.text if wire.quote is not None else ""
     if answered is not None:
-        own = answered.sender is not None and answered.sender.id == me.id
+        own = _own(answered, wire, me)
         whom = _who(answered, wire, me)
         if quoted:
             yield Cited("quote", whom, quoted, own)
@@ -280,6 +280,18 @@ def _cited(wire: WireMessage, answered: WireMessage | None, me: Me) -> Iterator[
         yield Cited("via", f"@{wire.via_bot.username}", "")
 
 
+def _own(answered: WireMessage, wire: WireMessage, me: Me) -> bool:
+    """Whether the words that are answered are the bot's or the sender's own: what somebody passed on is neither."""
+    if answered.sender is None:
+        return False
+    passed_on = answered.forward_origin is not None or answered.via_bot is not None or answered.sender_chat is not None
+    return answered.sender.id == me.id or (_same(answered, wire) and not passed_on)
+
+
+def _same(answered: WireMessage, wire: WireMessage) -> bool:
+    return answered.sender is not None and wire.sender is not None and answered.sender.id == wire.sender.id
+
+
 def _who(answered: WireMessage, wire: WireMessage, me: Me) -> str:
     """Whose message is answered, in the bot's eyes."""
     author = answered.sender
@@ -287,7 +299,9 @@ def _who(answered: WireMessage, wire: WireMessage, me: Me) -> str:
         return _title(answered.sender_chat or answered.chat)
     if author.id == me.id:
         return "you"
-    return "themselves" if wire.sender is not None and author.id == wire.sender.id else author.name
+    if answered.forward_origin is not None:
+        return answered.forward_origin.name
+    return "me" if _same(answered, wire) else author.name
 
 
 def _title(chat: WireChat) -> str:

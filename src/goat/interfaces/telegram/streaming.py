@@ -14,6 +14,7 @@ from typing import Final
 from goat.errors import BackendUnavailable
 from goat.failpoints import reach
 from goat.interfaces.telegram.address import CHANNEL, Address
+from goat.interfaces.telegram.carrying_on import carrying_on
 from goat.interfaces.telegram.chunk import TEXT_UNITS, Chunk
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.envelope import Envelope
@@ -23,6 +24,7 @@ from goat.interfaces.telegram.render import render
 from goat.ports.edges import Outbox
 from goat.ports.run import Clock
 from goat.records.deliveries import Preview
+from goat.records.turns import Notice
 
 PRIVATE_SECONDS: Final = 1.0
 GROUP_SECONDS: Final = 3.0
@@ -37,7 +39,7 @@ class Live:
     """Shows the answer of one turn. `on_text` takes the pieces as the model writes them.
 
     `settled` returns when the earlier replies of the chat are delivered. `ended` is set by the one who stopped it, when
-    no change is on its way any more.
+    no change is on its way any more. `notice` is told when nothing can be shown because the outbox is away.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Live:
         address: Address,
         envelope: Envelope,
         settled: Callable[[], Awaitable[None]],
+        notice: Callable[[Notice], None],
     ) -> None:
         self._client = client
         self._outbox = outbox
@@ -59,6 +62,7 @@ class Live:
         self._address = address
         self._envelope = envelope
         self._settled = settled
+        self._notice = notice
         self._every = PRIVATE_SECONDS if address.private else GROUP_SECONDS
         self._text = ""
         self._news = asyncio.Event()
@@ -109,8 +113,12 @@ class Live:
         await self._outbox.keep_preview(CHANNEL, self._owner, self._address.name, None)
 
     async def _follow(self) -> None:
-        """Show the newest text again and again, at most once in `every` seconds."""
-        try:
+        """Show the newest text again and again, at most once in `every` seconds.
+
+        Without the outbox the message could not be found again, so then nothing is shown.
+        """
+        unseen = f"The answer in {self._address.name} is not seen while it is written; it comes when it is complete"
+        with carrying_on(self._notice, unseen):
             await self._clock.sleep(self._every)
             await self._settled()
             await self._resume()
@@ -123,8 +131,7 @@ class Live:
                     self._call = asyncio.create_task(self._show(chunk))
                     await asyncio.shield(self._call)
                 await self._clock.sleep(self._every)
-        except BackendUnavailable:
-            self._given_up = True  # without the outbox the message could not be found again
+        self._given_up = True
 
     def _newest(self) -> Chunk | None:
         chunk = _first(self._text) if len(self._text) >= _LEAST_CHARACTERS else None

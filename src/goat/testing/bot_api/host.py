@@ -13,6 +13,8 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from goat.testing.http_host import KEEP_ALIVE_SECONDS
+
 _START_SECONDS = 10
 
 
@@ -70,6 +72,7 @@ class Host:
             log_config=None,
             access_log=False,
             log_level="critical",  # a broken connection is wanted here
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=1,
         )
         self._server = _Server(config)

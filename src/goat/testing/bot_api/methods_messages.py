@@ -58,12 +58,13 @@ def send_action(world: World, params: Params) -> bool:
     """sendChatAction"""
     chat = reachable(world, params)
     topic = params.integer("message_thread_id")
-    if topic is not None and topic != GENERAL and topic not in chat.topics:
+    if topic is not None and topic not in ((GENERAL, *chat.topics) if chat.is_forum else chat.topics):
         raise bad_request("message thread not found")
     action = params.text("action")
     if action not in _ACTIONS:
         raise bad_request("wrong parameter action in request")
-    world.act(chat, topic, action)
+    if topic is not None or not chat.is_forum:  # in a forum one without a topic is seen nowhere
+        world.act(chat, topic, action)
     return True
 
 

@@ -185,6 +185,10 @@ class Person:
         self._stands(chat, "member")
         return self.at(chat)._sent(NOTHING, extra={"new_chat_members": [self.world.bot.as_json()]})
 
+    def makes_admin(self, chat: Chat) -> None:
+        """Make the bot an administrator of a group."""
+        self._stands(chat, "administrator")
+
     def removes_bot(self, chat: Chat) -> None:
         """Throw the bot out of a group."""
         self._stands(chat, "kicked")

@@ -169,7 +169,9 @@ class World:
 
     def deliver(self, message: Message, kind: str = "message") -> int | None:
         """Queue an update about a message; None when the bot does not get to see it."""
-        if message.chat.bot_standing != "member" or (self.privacy and not self._meant_for_bot(message)):
+        standing = message.chat.bot_standing
+        hidden = self.privacy and standing == "member" and not self._meant_for_bot(message)
+        if hidden or standing not in ("member", "administrator"):
             return None
         return self.push({kind: message.as_json()})
 

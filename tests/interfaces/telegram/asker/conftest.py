@@ -18,7 +18,9 @@ from goat.interfaces.telegram.asker import TelegramAsker
 from goat.interfaces.telegram.buttons import Buttons
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.message import Me, Message, Sender, Tap, read_update
+from goat.plugins.shell import risk
 from goat.records.models import ToolCall
+from goat.records.turns import Notice
 from goat.testing.bot_api import FakeBotApi, Person, Seen
 from goat.testing.bot_api import Tap as Press
 from goat.testing.clock import FakeClock
@@ -35,7 +37,7 @@ async def shell(command: str) -> str:
     return command
 
 
-SHELL = replace(shell, risk=lambda arguments: "it deletes files" if "rm" in arguments["command"] else "")
+SHELL = replace(shell, risk=risk)
 
 
 class Room:
@@ -49,6 +51,7 @@ class Room:
         self.approvals = MemoryApprovals()
         self.admin = 0
         self.paused: list[Address] = []
+        self.notices: list[Notice] = []
         self._waits = asyncio.Event()
         self._folder = folder
         self._read: set[int] = set()
@@ -67,7 +70,9 @@ class Room:
         self._killed += self._tasks
         self._tasks = []
         self.buttons = Buttons(self.store, self.client, lambda user: user == self.admin)
-        self.asker = TelegramAsker(self.client, self.buttons, self.store, lambda user: user == self.admin, self._quiet)
+        self.asker = TelegramAsker(
+            self.client, self.buttons, self.store, lambda user: user == self.admin, self._quiet, self.notices.append
+        )
         askers = Askers()
         askers.attach(self.asker)
         self.policy = Policy(Rules(), self.approvals, askers, self.clock, Redactor(), 3600)

@@ -7,10 +7,25 @@ from typing import Any
 
 import pytest
 
+from goat.adapters.working_memory import MemoryWorkingStore
+from goat.errors import BackendUnavailable
 from goat.interfaces.telegram.address import Address
 from goat.interfaces.texts import texts_for
 from goat.records.tools import Verdict
 from goat.testing.bot_api import FakeBotApi, Fault, Person
+
+
+class Full(MemoryWorkingStore):
+    """A working store whose disk fills up when the test says so."""
+
+    full = False
+
+    async def get(self, key: str) -> Any:
+        """Fail once the disk is full."""
+        if self.full:
+            raise BackendUnavailable("WorkingStore", "SQLite", "the disk is full")
+        return await super().get(key)
+
 
 SECRET = "sk-or-v1-0123456789abcdef0123456789"
 
@@ -43,7 +58,7 @@ async def test_a_question_is_put_in_the_persons_language(room: Any, api: FakeBot
     await room.asks(ion, "rm x")
     (prompt,) = room.prompts(ion)
     assert prompt.text.startswith("Pot rula asta?")
-    assert prompt.text.endswith("Atenție: it deletes files.")
+    assert prompt.text.endswith("Atenție: șterge.")
     assert prompt.buttons == (("✅ Da", "✖️ Nu"),)
 
 
@@ -77,11 +92,11 @@ async def test_telegram_f2_a_tap_after_the_time_changes_nothing(room: Any, ana: 
     data = str(old.buttons[0][0]["callback_data"])
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
-    assert room.approvals.verdicts == {1: Verdict.EXPIRED}
-    assert room.api.screen(ana).last.text.endswith("⌛ Expired, nothing was run.")
+    assert room.approvals.verdicts == {1: Verdict.CANCELLED}
+    assert room.api.screen(ana).last.text.endswith("✖️ Cancelled, nothing was run.")
     assert await room.pressed(ana.presses(data, old)) == "This question is closed."
-    assert room.api.screen(ana).last.text.endswith("⌛ Expired, nothing was run.")
-    assert room.approvals.verdicts == {1: Verdict.EXPIRED}
+    assert room.api.screen(ana).last.text.endswith("✖️ Cancelled, nothing was run.")
+    assert room.approvals.verdicts == {1: Verdict.CANCELLED}
 
 
 async def test_telegram_f2_a_yes_that_came_too_late_is_shown_as_expired(room: Any, ana: Person) -> None:
@@ -183,14 +198,31 @@ async def test_telegram_f7_in_a_group_only_the_asker_and_the_admin_decide(
     assert (await call).refusal == ""
 
 
-async def test_open_questions_can_be_put_again(room: Any, ana: Person) -> None:
-    call = await room.asks(ana, "one")
-    ((text, (yes, _)),) = await room.asker.again(Address(ana.id), ana.id, texts_for("en"))
-    assert "command: one" in text
-    assert await room.asker.again(Address(ana.id), 5, texts_for("en")) == []
-    await room.pressed(ana.presses(yes.data, room.prompts(ana)[0].message))
-    assert (await call).refusal == ""
-    assert await room.asker.again(Address(ana.id), ana.id, texts_for("en")) == []
+async def test_open_questions_are_put_again_one_in_a_message(room: Any, ana: Person) -> None:
+    one, two = await room.asks(ana, "one"), await room.asks(ana, "two")
+    assert await room.asker.again(Address(ana.id), 5, texts_for("en")) == 0
+    assert await room.asker.again(Address(ana.id), ana.id, texts_for("en")) == 2
+    copies = room.prompts(ana)[2:]
+    assert [copy.text.splitlines()[-1] for copy in copies] == ["  command: one", "  command: two"]
+    assert [copy.marked("pre") for copy in copies] == [["shell\n  command: one"], ["shell\n  command: two"]]
+    assert [copy.buttons for copy in copies] == [(("✅ Yes", "✖️ No"),)] * 2
+    await room.pressed(ana.taps(copies[1], "✅ Yes"))
+    assert (await two).refusal == ""
+    assert [prompt.text.splitlines()[-1] for prompt in room.prompts(ana)] == ["  command: one"] * 2
+    ana.replies_to(copies[0], "no")
+    assert room.typed() == ""
+    assert (await one).refusal
+    assert room.prompts(ana) == []
+    endings = [text.splitlines()[-1] for text in room.api.screen(ana).answers]
+    assert endings == ["✖️ Not allowed, nothing was run.", "✅ Allowed."] * 2
+    assert await room.asker.again(Address(ana.id), ana.id, texts_for("en")) == 0
+
+
+async def test_a_long_question_is_put_again_whole(room: Any, ana: Person) -> None:
+    await room.asks(ana, "👍 " * 1_900)
+    once = room.api.screen(ana).answers
+    assert await room.asker.again(Address(ana.id), ana.id, texts_for("en")) == 1
+    assert room.api.screen(ana).answers == once * 2
 
 
 async def test_a_message_that_cannot_be_changed_any_more_stops_nothing(room: Any, ana: Person) -> None:
@@ -199,3 +231,35 @@ async def test_a_message_that_cannot_be_changed_any_more_stops_nothing(room: Any
     await room.pressed(ana.taps(room.prompts(ana)[0], "✅ Yes"))
     assert (await call).refusal == ""
     assert not room.asker.reaches("admin", "terminal")
+
+
+async def test_a_store_that_is_away_is_told_when_a_question_ends_and_the_call_runs(room: Any, ana: Person) -> None:
+    room.store = Full(room.clock)
+    room.kill()
+    call = await room.asks(ana)
+    room.store.full = True
+    ana.says("yes")
+    assert room.typed() == ""
+    assert (await call).refusal == ""
+    assert room.api.screen(ana).answers[-1].endswith("✅ Allowed.")
+    [notice] = room.notices
+    assert notice.subject == "Telegram"
+    assert notice.text == (
+        "The end of question 1 is not kept; the next start shows it as expired. "
+        "WorkingStore (SQLite) cannot be used: the disk is full"
+    )
+
+
+async def test_a_store_that_is_away_at_the_start_is_told_and_the_start_goes_on(room: Any, ana: Person) -> None:
+    room.store = Full(room.clock)
+    room.kill()
+    await room.asks(ana)
+    room.kill()
+    room.store.full = True
+    await room.asker.expire_left()
+    [notice] = room.notices
+    assert notice.text == (
+        "Questions that the last restart closed may still show their buttons; a press says that they are closed. "
+        "WorkingStore (SQLite) cannot be used: the disk is full"
+    )
+    assert len(room.prompts(ana)) == 1

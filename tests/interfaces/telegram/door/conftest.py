@@ -13,17 +13,19 @@ import pytest
 
 from goat.adapters.clock_system import SystemClock
 from goat.app import App
+from goat.interfaces.telegram.address import Address
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.door import Door, Told, introduced
 from goat.interfaces.telegram.message import Me
 from goat.interfaces.telegram.status import Status
 from goat.records.arrivals import Admitted
-from goat.records.models import ModelRequest, Reply
+from goat.records.models import ModelRequest, Reply, ToolCall
 from goat.settings import Settings
 from goat.settings.section_telegram import TelegramSettings
 from goat.testing.app import memory_app
-from goat.testing.bot_api import FakeBotApi
+from goat.testing.bot_api import FakeBotApi, Person, Seen
 from goat.testing.observer import KeepingObserver
+from goat.tools import ToolDefinition, tool
 
 FIRST_PERSON = 700_001
 """The id of the first person of a fake Bot API: in these tests the admin, unless a test says otherwise."""
@@ -44,6 +46,17 @@ class Thinker:
     async def echo(self, request: ModelRequest) -> str:
         """The last message, said back."""
         return f"You said: {request.messages[-1].content}"
+
+    async def acting(self, request: ModelRequest) -> str | Reply:
+        """Calls the shell with the last word of the person, once, and says what came of it."""
+        results = [message.content for message in request.messages if message.role == "tool"]
+        if results:
+            return f"Result: {results[-1]}"
+        word = request.question.split()[-1]
+        if not word.startswith("run:"):
+            return f"You said: {request.question}"
+        call = ToolCall("c", "shell", f'{{"command": "{word.removeprefix("run:")}"}}')
+        return Reply("", (call,), model=self.name, finish_reason="tool_calls")
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> Reply:
         """What the test wants."""
@@ -84,6 +97,16 @@ class Bot:
         """Wait until something comes true."""
         async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110 - there is no event for everything a test looks at
+                await asyncio.sleep(0.01)
+
+    async def asked(self, place: Person) -> Seen:
+        """Wait until a question stands in a place and is waited for, and give its message."""
+        address = Address(place.chat.id, place.topic)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                asker = self.app.acting.askers.find("", address.name)  # it comes with the door
+                if asker is not None and asker.waiting(address, FIRST_PERSON):
+                    return [one for one in self.api.screen(place).messages if one.buttons][-1]
                 await asyncio.sleep(0.01)
 
     async def idle(self) -> None:
@@ -145,6 +168,25 @@ async def bot_over(
             await asyncio.wait({running}, timeout=PATIENCE)
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.fixture
+def ran() -> list[str]:
+    """The commands that were run."""
+    return []
+
+
+@pytest.fixture
+def shell(ran: list[str]) -> ToolDefinition:
+    """A tool that is asked about."""
+
+    @tool(name="shell", permission="ask")
+    async def run(command: str) -> str:
+        """Run a command."""
+        ran.append(command)
+        return f"{command} is done"
+
+    return run
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from goat.errors import BotUnusable, SettingsError
-from goat.interfaces.telegram.access import PENDING, TRIES
+from goat.interfaces.telegram.access import PENDING, TRIES, _random_code, code_in
 from goat.interfaces.telegram.door import bot_number
+from goat.interfaces.texts import texts_for
 from goat.records.arrivals import Role
 from goat.settings import load
 from goat.settings.section_telegram import TelegramSettings
@@ -76,7 +77,7 @@ async def test_telegram_e7_a_code_works_once_and_not_after_a_restart(bots, api: 
         await pair(bot, ana)
         code = bot.codes[-1]
         ben.says(code)
-        assert await api.answers(ben, 1, 60) == ["This code is not valid, or not any more."]
+        assert await api.answers(ben, 1, 60) == ["This code is not valid, or has expired."]
         await bot.end()
     async with bots(api, **CLOSED, **stores) as bot:
         ben.says(code)
@@ -92,15 +93,34 @@ async def test_telegram_e7_only_five_codes_of_a_person_are_looked_at(bots, api: 
     async with bots(api, **CLOSED) as bot:
         await bot.until(lambda: bot.codes)
         for n in range(TRIES):
-            eve.says(f"AAAA-AAA{'BCDEFGH'[n]}")
+            eve.says(f"AAAA-AA2{'BCDEFGH'[n]}")
         await api.answers(eve, TRIES, 60)
         eve.says(bot.codes[-1])
-        eve.says("AAAA-AAAA")
+        eve.says("AAAA-AA22")
         await bot.idle()
-        assert api.screen(eve).answers == ["This code is not valid, or not any more."] * TRIES
+        later = "There were too many wrong codes. Try again in an hour."
+        assert api.screen(eve).answers == [*["This code is not valid, or has expired."] * TRIES, later]
         assert bot.arrived == []
         ana = api.person("Ana")
         await pair(bot, ana)
+
+
+@pytest.mark.parametrize("word", ["Salutare", "salutare", "BUNA ZIUA", "Wunderbar", "haha-haha"])
+async def test_telegram_e7_a_word_of_eight_letters_is_no_code(bots, api: FakeBotApi, word: str) -> None:
+    ana = api.person("Ana")
+    async with bots(api, **CLOSED) as bot:
+        for _ in range(TRIES + 1):
+            ana.says(word)
+        await bot.idle()
+        assert api.screen(ana).answers == [texts_for("en")("access.private", number=str(ana.id))]
+        await pair(bot, ana)
+
+
+def test_telegram_e7_every_code_has_a_digit_and_is_known_as_one() -> None:
+    for _ in range(2_000):
+        code = _random_code()
+        assert any(letter.isdigit() for letter in code)
+        assert code_in(f" {code[:4].lower()}-{code[4:]}\n") == code
 
 
 async def test_telegram_e7_an_expired_code_is_no_code_and_a_new_one_is_shown(bots, api: FakeBotApi) -> None:
@@ -125,6 +145,11 @@ async def test_telegram_e7_a_code_in_a_group_is_not_looked_at(bots, api: FakeBot
         ana.forwards(bot.codes[-1], api.person("Eve").user)
         await bot.idle()
         assert bot.arrived == []
+        assert api.screen(group).answers == []
+        (refused,) = api.screen(ana).answers
+        assert refused.startswith("I am a private bot.")
+        ana.says(bot.codes[-1])
+        assert (await api.answers(ana, 2, 60))[1].startswith("Welcome. You are my admin")
 
 
 async def test_telegram_e7_guests_come_in_by_a_code_of_the_admin_and_have_a_memory_of_their_own(
@@ -253,6 +278,23 @@ async def test_f_b69_a_button_of_somebody_else_does_nothing(house) -> None:
     assert kept[0].text == "the boiler is in the cellar"
 
 
+async def test_telegram_e6_a_group_that_was_let_in_is_not_told_how_when_the_bot_comes_again(house) -> None:
+    bot, group, ana, _, _ = house
+    api = bot.api
+    allowed = api.screen(group).answers
+    ana.removes_bot(group)
+    ana.adds_bot(group)
+    ana.makes_admin(group)
+    ana.at(group).says("@goat_bot hello")
+    await api.answers(group, 2, 60)
+    await bot.idle()
+    assert api.screen(group).answers == [*allowed, "You said: Ana: @goat_bot hello"]
+    other = api.group("Work", ana)
+    ana.adds_bot(other)
+    hint = texts_for("en")("access.group_hint", bot="goat_bot")
+    assert await api.answers(other, 1, 60) == [hint]
+
+
 async def test_telegram_e6_a_stranger_is_refused_while_a_turn_runs(house) -> None:
     bot, group, _, ben, eve = house
     go_on = asyncio.Event()
@@ -279,6 +321,19 @@ async def test_telegram_e8_the_bots_own_id_is_no_persons(bots, api: FakeBotApi) 
         fault = bot.running.exception()
         assert isinstance(fault, SettingsError)
         assert "4242 is the id of the bot itself" in str(fault)
+
+
+async def test_telegram_e8_the_owner_is_who_sent_the_code_in_a_private_chat(bots, api: FakeBotApi) -> None:
+    eve, ana = api.person("Eve"), api.person("Ana")
+    async with bots(api, **CLOSED) as bot:
+        eve.says(f"I am {api.bot.id}, my id is {ana.id}")
+        await pair(bot, ana)
+        ana.says("/whoami")
+        eve.says("/whoami")
+        (_, who) = await api.answers(ana, 2, 60)
+        await bot.idle()
+    assert f"You are Ana, number {ana.id}, the admin here." in who
+    assert len(api.screen(eve).answers) == 1
 
 
 @pytest.mark.parametrize("value", ["@ana", "ana", "-1001"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -12,37 +11,13 @@ import pytest
 from goat.adapters.approvals_memory import MemoryApprovals
 from goat.adapters.clock_system import SystemClock
 from goat.adapters.working_memory import MemoryWorkingStore
-from goat.interfaces.telegram.address import Address
-from goat.interfaces.texts import texts_for
 from goat.records.models import ModelRequest, Reply, ToolCall
 from goat.records.tools import Verdict
 from goat.settings import Settings
 from goat.testing.bot_api import FakeBotApi, Person
 from goat.tools import ToolDefinition, tool
 
-ADMIN = 700_001
-"""The id of the first person."""
-
 Bots = Callable[..., AbstractAsyncContextManager[Any]]
-
-
-@pytest.fixture
-def ran() -> list[str]:
-    """The commands that were run."""
-    return []
-
-
-@pytest.fixture
-def shell(ran: list[str]) -> ToolDefinition:
-    """A tool that is asked about."""
-
-    @tool(name="shell", permission="ask")
-    async def run(command: str) -> str:
-        """Run a command."""
-        ran.append(command)
-        return f"{command} is done"
-
-    return run
 
 
 @pytest.fixture
@@ -50,36 +25,13 @@ def ana(api: FakeBotApi) -> Person:
     return api.person("Ana")
 
 
-async def acting(request: ModelRequest) -> str | Reply:
-    """Calls the shell with the last word of the person, once, and says what came of it."""
-    results = [message.content for message in request.messages if message.role == "tool"]
-    if results:
-        return f"Result: {results[-1]}"
-    word = request.question.split()[-1]
-    if not word.startswith("run:"):
-        return f"You said: {request.question}"
-    call = ToolCall("c", "shell", f'{{"command": "{word.removeprefix("run:")}"}}')
-    return Reply("", (call,), model="thinker", finish_reason="tool_calls")
-
-
-async def asked(bot: Any, place: Person) -> Any:
-    """Wait until a question stands in a place and is waited for, and give its message."""
-    address = Address(place.chat.id, place.topic)
-    for _ in range(3_000):
-        asker = bot.app.acting.askers.find("", address.name)  # it comes with the door
-        if asker is not None and await asker.again(address, ADMIN, texts_for("en")):
-            return [one for one in bot.api.screen(place).messages if one.buttons][-1]
-        await asyncio.sleep(0.01)
-    raise TimeoutError("no question came")
-
-
 async def test_telegram_f2_a_tap_lets_the_call_run_and_the_answer_follows(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("please run:ls")
-        ana.taps(await asked(bot, ana), "✅ Yes")
+        ana.taps(await bot.asked(ana), "✅ Yes")
         await api.answers(ana, 2, 30)
         assert ran == ["ls"]
         assert api.screen(ana).answers == [
@@ -92,9 +44,9 @@ async def test_telegram_f4_a_typed_yes_is_an_answer_and_no_turn(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("please run:ls")
-        await asked(bot, ana)
+        await bot.asked(ana)
         ana.says("ok, do it!")
         await api.answers(ana, 2, 30)
         await bot.idle()
@@ -112,9 +64,9 @@ async def test_telegram_f7_in_a_group_another_person_decides_nothing(
     settings = Settings.model_validate({"tools": {"guests": ["shell"]}})
     guests = (str(ana.id), str(ben.id))
     async with bots(api, tools=[shell], groups=(str(crew.id),), guests=guests, settings=settings) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.at(crew).says("@goat_bot please run:ls")
-        question = await asked(bot, ana.at(crew))
+        question = await bot.asked(ana.at(crew))
         press = ben.at(crew).taps(question, "✅ Yes")
         await bot.until(lambda: press.answer is not None)
         assert press.answer is not None
@@ -133,30 +85,30 @@ async def test_telegram_f1_a_question_that_a_stop_leaves_open_says_that_it_is_ov
     clock = SystemClock("UTC")
     kept = {"working": MemoryWorkingStore(clock), "approvals": MemoryApprovals()}
     async with bots(api, tools=[shell], **kept) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("please run:ls")
-        question = (await asked(bot, ana)).message
+        question = (await bot.asked(ana)).message
         data = str(question.buttons[0][0]["callback_data"])
     async with bots(api, tools=[shell], **kept) as bot:
         assert [one.buttons for one in api.screen(ana).messages if one.buttons] == []
-        assert "⌛ Expired" in api.screen(ana).answers[0]
+        assert "✖️ Cancelled" in api.screen(ana).answers[0]
         press = ana.presses(data, question)
         await bot.until(lambda: press.answer is not None)
         assert press.answer is not None
         assert press.answer["text"] == "This question is closed."
     assert ran == []
-    assert kept["approvals"].verdicts == {1: Verdict.EXPIRED}  # type: ignore[attr-defined]
+    assert kept["approvals"].verdicts == {1: Verdict.CANCELLED}  # type: ignore[attr-defined]
 
 
 async def test_a_stop_ends_the_question_with_the_turn(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("please run:ls")
-        await asked(bot, ana)
+        await bot.asked(ana)
         ana.says("/stop")
-        await bot.until(lambda: "⌛ Expired, nothing was run." in api.screen(ana).answers[0])
+        await bot.until(lambda: "✖️ Cancelled, nothing was run." in api.screen(ana).answers[0])
         await bot.until(lambda: "Stopped." in api.screen(ana).answers)
         assert ran == []
 
@@ -165,15 +117,20 @@ async def test_open_questions_are_listed_and_answered_below_the_list(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("/approve")
         assert await api.answers(ana) == ["No question waits for you here."]
         ana.says("please run:ls")
-        await asked(bot, ana)
+        await bot.asked(ana)
         ana.says("/approve")
         await bot.until(lambda: len([one for one in api.screen(ana).messages if one.buttons]) == 2)
         ana.taps(api.screen(ana).last, "✅ Yes")
-        await bot.until(lambda: ran == ["ls"])
+        await bot.until(lambda: "Result: ls is done" in api.screen(ana).answers)
+        await bot.idle()
+        assert ran == ["ls"]
+        allowed = "May this run?\n\nshell\n  command: ls\n\n✅ Allowed."
+        assert api.screen(ana).answers[1:] == [allowed, allowed, "Result: ls is done"]
+        assert [one.buttons for one in api.screen(ana).messages if one.buttons] == []
 
 
 async def test_telegram_c9_a_turn_that_used_up_its_tools_offers_to_go_on_once(
@@ -218,7 +175,7 @@ async def test_telegram_c9_an_answer_within_its_limits_offers_nothing(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition
 ) -> None:
     async with bots(api, tools=[shell], settings=Settings.model_validate({"tools": {"allow": ["shell"]}})) as bot:
-        bot.model.answer = acting
+        bot.model.answer = bot.model.acting
         ana.says("please run:ls")
         await api.answers(ana)
         await bot.idle()

@@ -237,7 +237,7 @@ async def test_telegram_a15_a_poison_update_is_tried_three_times_then_told_and_t
         given_up, hello = await api.answers(ana, 2, 60)
         await bot.idle()
     assert tries == 3
-    assert given_up.startswith("I failed at your message three times and leave it now")
+    assert given_up.startswith("I tried three times and could not answer this")
     assert hello == "You said: hello"
     assert any("it broke" in notice for notice in bot.notices)
 
@@ -263,7 +263,7 @@ async def test_telegram_a15_an_update_that_ended_the_process_three_times_is_put_
     async with bots(api, **stores) as bot:
         (told,) = await api.answers(ana, 1, 60)
         await bot.idle()
-        assert told.startswith("I failed at your message three times")
+        assert told.startswith("I tried three times and could not answer this")
         assert bot.model.requests == []
         assert stores["inbox"].outcomes[taken.id].startswith("parked")
 

@@ -59,11 +59,11 @@ async def test_the_person_is_answered_in_their_language(api: FakeBotApi, bots: B
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("/stop", "Nothing is running here."),
-        ("/STOP", "Nothing is running here."),
-        ("/stop@goat_bot", "Nothing is running here."),
-        (" /stop", "Nothing is running here."),
-        ("/stop\nplease", "Nothing is running here."),
+        ("/stop", "I am not working on anything here."),
+        ("/STOP", "I am not working on anything here."),
+        ("/stop@goat_bot", "I am not working on anything here."),
+        (" /stop", "I am not working on anything here."),
+        ("/stop\nplease", "I am not working on anything here."),
         ("/unknown x", "There is no command /unknown. /help shows all."),
         ("/etc/passwd is a file", "You said: /etc/passwd is a file"),
         ("/stop@other_bot", "You said: /stop@other_bot"),
@@ -80,7 +80,7 @@ async def test_telegram_c6_in_a_group_the_commands_of_other_bots_are_theirs(api:
     async with bots(api, groups=(str(crew.id),)) as bot:
         for text in ("/stop@other_bot", "/weather", "/weather@other_bot now"):
             ana.at(crew).says(text)
-        assert await told(bot, ana.at(crew), "/stop") == "Nothing is running here."
+        assert await told(bot, ana.at(crew), "/stop") == "I am not working on anything here."
         assert await told(bot, ana.at(crew), "/weather@goat_bot") == "There is no command /weather. /help shows all."
         await bot.idle()
         assert len(api.screen(crew).answers) == 2
@@ -106,11 +106,22 @@ async def test_forget_asks_by_buttons_and_forgets(bot: Any, ana: Person) -> None
     assert await bot.app.overview.recent("admin", 10) == []
 
 
+async def test_a_list_shows_the_words_of_an_answer_without_its_marks(bot: Any, ana: Person) -> None:
+    async def marked(request: ModelRequest) -> str:
+        return "It lies at **berth 14** by `14 March`, 2**3 metres ~~deep~~."
+
+    bot.model.answer = marked
+    await told(bot, ana, "my falcon **sleeps**")
+    shown = await told(bot, ana, "/forget berth")
+    assert "GOAT: It lies at berth 14 by 14 March, 2**3 metres deep." in shown
+    assert "my falcon **sleeps**" in await told(bot, ana, "/forget falcon")
+
+
 async def test_forget_keeps_what_is_to_be_kept(bot: Any, ana: Person) -> None:
     await told(bot, ana, "my word is falcon")
     await told(bot, ana, "/forget falcon")
     ana.taps(bot.api.screen(ana).last, "Keep")
-    await bot.until(lambda: bot.api.screen(ana).last.text == "Nothing is forgotten.")
+    await bot.until(lambda: bot.api.screen(ana).last.text == "Nothing was forgotten.")
     assert len(await bot.app.overview.recent("admin", 10)) == 2
 
 
@@ -142,7 +153,7 @@ async def test_the_export_is_a_file_that_an_import_reads(bot: Any, ana: Person) 
 
 async def test_an_export_that_cannot_be_sent_says_what_to_do(bot: Any, ana: Person) -> None:
     bot.api.fails("sendDocument", Fault.error(413, "Request Entity Too Large"))
-    assert "`goat export FILE`" in await told(bot, ana, "/export")
+    assert "goat export FILE" in await told(bot, ana, "/export")
 
 
 async def test_the_identity_is_shown_set_and_taken_back(bot: Any, ana: Person) -> None:
@@ -218,5 +229,5 @@ async def test_telegram_e9_the_menu_is_set_in_every_language(api: FakeBotApi, bo
 async def test_telegram_e9_without_a_menu_the_commands_work(api: FakeBotApi, bots: Bots, ana: Person) -> None:
     api.fails("setMyCommands", Fault.error(400, "Bad Request: BOT_COMMANDS_TOO_MUCH"), calls=None)
     async with bots(api) as bot:
-        assert await told(bot, ana, "/stop") == "Nothing is running here."
+        assert await told(bot, ana, "/stop") == "I am not working on anything here."
         await bot.until(lambda: any("menu" in notice for notice in bot.notices))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,15 +10,26 @@ import pytest
 from pydantic import SecretStr
 
 from goat.adapters.clock_system import SystemClock
+from goat.adapters.inbox_memory import MemoryInbox
+from goat.adapters.journal_memory import MemoryArchive, MemoryJournal
 from goat.adapters.model_chain import single_model
 from goat.adapters.model_fallback import FallbackModel
-from goat.settings import ModelEndpoint
+from goat.adapters.outbox_memory import MemoryOutbox
+from goat.adapters.working_memory import MemoryWorkingStore
+from goat.errors import BackendUnavailable, ModelError
+from goat.records.episodes import NewOutgoing, Outgoing
+from goat.records.models import ModelRequest, Reply, ToolCall
+from goat.settings import ModelEndpoint, Settings
 from goat.settings.sections import ModelSettings
 from goat.testing.bot_api import FakeBotApi, Fault
 from goat.testing.llm_answers import fails, page, says, says_nothing, thinks
 from goat.testing.llm_server import LlmServer
+from goat.tools import tool
 
-TRACEBACK = 'Traceback (most recent call last):\\n  File "/srv/api.py", line 7, in reply\\nKeyError: request req_8f2ac1'
+TRACEBACK = (
+    'NO_REPLY HEARTBEAT_OK Traceback (most recent call last):\\n  File "/srv/api.py", line 7, in reply\\n'
+    "KeyError: request req_8f2ac1"
+)
 LEAKS = ("Traceback", "req_", "File", "KeyError", "<html", "{", "NO_REPLY", "HEARTBEAT")
 
 
@@ -113,6 +124,126 @@ async def test_telegram_b27_what_did_not_arrive_stands_in_the_status(api: FakeBo
         ana.says("/status")
         [_, _, status] = await api.answers(ana, count=3, timeout=30)
         await bot.idle()
-    assert told.startswith(f"A reply to telegram:{ben.id} could not be delivered: SOMETHING_NEW.")
+    assert told.startswith("A reply to Ben could not be delivered: SOMETHING_NEW.")
     assert api.screen(ben).answers == []
-    assert "replies of the last day that did not arrive, or perhaps not: 1." in status
+    assert "replies of the last day that did not arrive, or may not have: 1." in status
+
+
+class FullInbox(MemoryInbox):
+    """An inbox that cannot note the end of the first message."""
+
+    failed = False
+
+    async def done(self, ids: Sequence[int], outcome: str) -> None:
+        """Fail once."""
+        if not self.failed:
+            self.failed = True
+            raise BackendUnavailable("Inbox", "SQLite", "the disk is full")
+        await super().done(ids, outcome)
+
+
+async def test_telegram_a1_a_failure_whose_end_could_not_be_noted_is_told_once(api: FakeBotApi, bots: Any) -> None:
+    async def failing_once(request: ModelRequest) -> str:
+        if len(bot.model.requests) == 1:
+            raise ModelError("m-1", "the key was refused", "Put a valid one into .env.")
+        return "an answer"
+
+    ana, inbox = api.person("Ana"), FullInbox(SystemClock("UTC"))
+    async with bots(api, inbox=inbox) as bot:
+        bot.model.answer = failing_once
+        ana.says("hello")
+        await bot.until(lambda: inbox.failed)
+        await bot.idle()
+        assert len(bot.model.requests) == 1
+    assert api.screen(ana).answers == ["The model m-1 gave no answer: the key was refused. Put a valid one into .env."]
+
+
+async def test_telegram_a15_that_a_message_is_given_up_is_told_once_though_its_end_could_not_be_noted(
+    api: FakeBotApi, bots: Any
+) -> None:
+    async def broken(request: ModelRequest) -> str:
+        raise RuntimeError("it broke")
+
+    ana, inbox = api.person("Ana"), FullInbox(SystemClock("UTC"))
+    async with bots(api, inbox=inbox) as bot:
+        bot.model.answer = broken
+        ana.says("hello")
+        await bot.until(lambda: inbox.failed)
+        await bot.idle()
+    [told] = api.screen(ana).answers
+    assert "three times" in told
+
+
+async def test_telegram_e7_a_code_whose_use_could_not_be_noted_is_welcomed_once(api: FakeBotApi, bots: Any) -> None:
+    ana, inbox = api.person("Ana"), FullInbox(SystemClock("UTC"))
+    async with bots(api, inbox=inbox, admin_chat_id=0) as bot:
+        await bot.until(lambda: bot.codes)
+        ana.says(bot.codes[0])
+        await bot.until(lambda: inbox.failed)
+        await bot.idle()
+        assert bot.model.requests == []
+    [welcome] = api.screen(ana).answers
+    assert welcome.startswith("Welcome. You are my admin")
+
+
+class FullOutbox(MemoryOutbox):
+    """An outbox that takes nothing beside the answers, which enter it with the journal."""
+
+    async def put(self, reply: NewOutgoing) -> Outgoing:
+        """Fail."""
+        raise BackendUnavailable("Outbox", "SQLite", "the disk is full")
+
+
+async def test_a_note_that_cannot_be_said_below_the_answer_is_told_to_the_log(api: FakeBotApi, bots: Any) -> None:
+    async def noted(request: ModelRequest) -> Reply:
+        return Reply("the answer", notes=("spare-model answers, because another could not.",))
+
+    ana, archive, clock = api.person("Ana"), MemoryArchive(), SystemClock("UTC")
+    journal, outbox = MemoryJournal(archive, clock), FullOutbox(archive.replies, clock)
+    async with bots(api, journal=journal, outbox=outbox, clock=clock) as bot:
+        bot.model.answer = noted
+        ana.says("hello")
+        await api.answers(ana, timeout=30)
+        await bot.idle()
+        notices = bot.notices
+    assert api.screen(ana).answers == ["the answer"]
+    assert notices == [
+        f"Telegram: This could not be said below the answer in telegram:{ana.id}: "
+        "spare-model answers, because another could not. Outbox (SQLite) cannot be used: the disk is full"
+    ]
+
+
+class FullStore(MemoryWorkingStore):
+    """A working store that keeps the meaning of no button."""
+
+    async def put(self, key: str, body: str, *options: Any) -> int | None:
+        """Fail for a button."""
+        if key.startswith("telegram:button:"):
+            raise BackendUnavailable("WorkingStore", "SQLite", "the disk is full")
+        return await super().put(key, body, *options)
+
+
+async def test_an_offer_to_go_on_that_cannot_be_made_is_told_to_the_log(api: FakeBotApi, bots: Any) -> None:
+    @tool(permission="allow")
+    async def look(place: str) -> str:
+        """Look somewhere."""
+        return f"nothing in {place}"
+
+    async def looking(request: ModelRequest) -> str | Reply:
+        if not request.tools:
+            return "Seen so far: one."
+        return Reply("", (ToolCall("c", "look", '{"place": "here"}'),), finish_reason="tool_calls")
+
+    ana, clock = api.person("Ana"), SystemClock("UTC")
+    settings = Settings.model_validate({"tools": {"rounds": 1}})
+    async with bots(api, tools=[look], settings=settings, clock=clock, working=FullStore(clock)) as bot:
+        bot.model.answer = looking
+        ana.says("look everywhere")
+        await bot.until(lambda: bot.notices)
+        await bot.idle()
+        notices = bot.notices
+    assert api.screen(ana).answers == ["Seen so far: one."]
+    assert notices == [
+        f'Telegram: The button to go on is missing in telegram:{ana.id}; words such as "go on" do the same. '
+        "WorkingStore (SQLite) cannot be used: the disk is full"
+    ]

@@ -78,7 +78,7 @@ async def test_telegram_a12_an_album_is_one_turn_with_its_caption_and_what_faile
     lines = bot.model.asked().splitlines()
     assert lines[0] == "my boat"
     assert [("not received" in line) for line in lines[1:]] == [False, True, False]
-    assert answers[0].startswith("Photo (2 kB): I did not take it.")
+    assert answers[0].startswith("I did not take this: Photo (2 kB).")
     assert answers[1].startswith("You said: my boat")
 
 
@@ -200,6 +200,20 @@ async def test_telegram_e3_what_a_forward_says_is_data_and_makes_tools_ask(api: 
         assert not bot.model.requests[-1].outside
 
 
+async def test_telegram_e3_what_somebody_wrote_themselves_is_no_data_when_they_answer_it(bot: Any, ana: Person) -> None:
+    own = ana.says("the berth is 14")
+    await bot.api.answers(ana)
+    ana.replies_to(own, "is it free?")
+    await bot.api.answers(ana, 2)
+    ana.replies_to(own, "which one?", "berth")
+    await bot.idle()
+    shown = "\n".join(bot.api.screen(ana).answers)
+    assert "[In answer to a message from me]" in shown
+    assert "[A quote from me, which this answers]" in shown
+    assert "it is data" not in shown
+    assert not any(request.outside for request in bot.model.requests)
+
+
 async def test_telegram_e2_an_answer_lands_in_its_topic_and_one_to_general_without_a_number(
     api: FakeBotApi, bots: Bots
 ) -> None:
@@ -215,7 +229,9 @@ async def test_telegram_e2_an_answer_lands_in_its_topic_and_one_to_general_witho
         sent = [call.params.get("message_thread_id") for call in api.calls_of("sendMessage")]
         assert [None if one is None else int(one) for one in sent] == [boats, None]
         typing = [call.params.get("message_thread_id") for call in api.calls_of("sendChatAction")]
-        assert {None if one is None else int(one) for one in typing} == {boats, None}
+        assert {None if one is None else int(one) for one in typing} == {boats, 1}
+        assert [one.action for one in api.screen(forum, 1).actions] == ["typing"]
+        assert [one.action for one in api.screen(forum, boats).actions] == ["typing"]
 
 
 async def test_telegram_e1_in_a_group_only_what_is_meant_for_the_bot_is_answered(api: FakeBotApi, bots: Bots) -> None:

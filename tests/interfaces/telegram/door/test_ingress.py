@@ -161,6 +161,20 @@ async def test_telegram_a5_a_short_conflict_after_a_restart_heals_alone(api: Fak
         assert not any("conflict" in notice.text for notice in one.notices)
 
 
+async def test_telegram_a5_failures_of_another_kind_do_not_make_a_conflict_a_lasting_one(api: FakeBotApi) -> None:
+    ana = api.person()
+    api.fails("getUpdates", Fault.page(502), calls=3)
+    api.fails("getUpdates", Fault.error(409, "Conflict: terminated by other getUpdates request"), calls=2)
+    async with receiving(api) as one:
+        ana.says("hello")
+        for _ in range(3):
+            await one.move_to_next_poll(8)
+        assert [await one.move_to_next_poll(11) for _ in range(2)] == pytest.approx([5, 10])
+        await one.until(lambda: one.numbers() == [1001])
+        assert one.status.state is State.RECEIVING
+        assert not any("conflict" in notice.text for notice in one.notices)
+
+
 async def test_telegram_a5_a_lasting_conflict_is_visible_quiet_and_never_ends_the_process(api: FakeBotApi) -> None:
     api.fails("getUpdates", Fault.error(409, "Conflict: terminated by other getUpdates request"), calls=None)
     async with receiving(api) as one:
@@ -310,9 +324,14 @@ async def test_telegram_a14_updates_of_any_form_are_taken_and_confirmed(api: Fak
             {"message": {"chat": "nonsense"}},
             {"callback_query": {"id": "1", "inline_message_id": "x", "data": "y"}},
         ]
-        api.world.updates.allowed = None
+        numbers = []
         for body in odd:
             api.world.updates.allowed = None
-            api.inject(body)
-        await one.until(lambda: len(one.taken) == len(odd) or not api.waiting)
-        assert not one.task.done()
+            numbers.append(api.inject(body))
+        api.person().says("hello")
+        await one.until(lambda: len(one.taken) == len(odd) + 1 and not api.waiting)
+        assert one.numbers() == [*numbers, 1005]
+        assert [dict(arrival.body) for arrival in one.taken[:-1]] == [
+            {"update_id": number, **body} for number, body in zip(numbers, odd, strict=True)
+        ]
+        assert one.notices == []

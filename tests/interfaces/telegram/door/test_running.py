@@ -58,7 +58,7 @@ async def test_telegram_j4_in_safe_mode_the_admin_is_told_and_messages_wait(bots
     ana = api.person("Ana")
     ana.starts()
     async with bots(api, bad_starts=3) as bot:
-        await bot.until(lambda: any("I ended badly 3 times" in text for text in api.screen(ana).answers))
+        await bot.until(lambda: any("I crashed 3 times" in text for text in api.screen(ana).answers))
         ana.says("hello")
         await bot.until(lambda: any("kept and answered later" in text for text in api.screen(ana).answers))
         ana.says("/status")
@@ -68,7 +68,7 @@ async def test_telegram_j4_in_safe_mode_the_admin_is_told_and_messages_wait(bots
         await bot.until(lambda: "You said: hello" in api.screen(ana).answers)
         await bot.idle()
         ana.says("/resume")
-        await bot.until(lambda: "Nothing is held back." in api.screen(ana).answers)
+        await bot.until(lambda: "No message is held back." in api.screen(ana).answers)
 
 
 async def test_telegram_j4_what_waits_in_safe_mode_is_there_after_the_end(bots, api: FakeBotApi) -> None:

@@ -12,12 +12,13 @@ import pytest
 
 from goat.adapters.journal_memory import MemoryArchive, MemoryJournal
 from goat.adapters.outbox_memory import MemoryOutbox
+from goat.interfaces.telegram.access import Admin
 from goat.interfaces.telegram.address import CHANNEL, Address
 from goat.interfaces.telegram.client import TelegramClient
 from goat.interfaces.telegram.egress import Egress, Surroundings
 from goat.interfaces.telegram.envelope import Envelope
 from goat.records.deliveries import Outcome, Undelivered
-from goat.records.episodes import NewEpisode, NewOutgoing, Role
+from goat.records.episodes import NewEpisode, NewOutgoing, Outgoing, Role
 from goat.records.turns import Notice
 from goat.testing.bot_api import Chat, FakeBotApi, Person
 from goat.testing.clock import HeldClock
@@ -37,6 +38,9 @@ class Desk:
     moved: list[tuple[int, int]] = field(default_factory=list)
     closed: list[tuple[Address, str]] = field(default_factory=list)
     admin: Person | None = None
+    language: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    doubted: list[Outgoing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.journal = MemoryJournal(self.archive, self.clock)
@@ -53,10 +57,16 @@ class Desk:
         async def closed(address: Address, reason: str) -> None:
             self.closed.append((address, reason))
 
-        def admin() -> tuple[str, Address] | None:
-            return ("admin", Address(self.admin.id)) if self.admin else None
+        def admin() -> Admin | None:
+            return Admin("admin", Address(self.admin.id), self.language) if self.admin else None
 
-        around = Surroundings(self.notices.append, admin, moved, closed)
+        async def doubted(reply: Outgoing) -> None:
+            self.doubted.append(reply)
+
+        def called(address: Address) -> str:
+            return self.names.get(address.chat, "")
+
+        around = Surroundings(self.notices.append, admin, called, moved, closed, doubted)
         async with Egress(self.client, self.outbox, self.clock, around) as egress:
             yield egress
 

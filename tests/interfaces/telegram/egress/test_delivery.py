@@ -37,6 +37,7 @@ async def test_telegram_b12_a_message_whose_answer_is_lost_is_not_sent_twice(
     assert desk.api.screen(ana).answers == ["first", "second"]
     [(outcome, reason)] = await desk.outcomes()
     assert outcome is Outcome.UNKNOWN
+    assert [one.text for one in desk.doubted] == ["first"]
     assert [notice.text for notice in desk.notices] == [f"a reply to telegram:{ana.id} is unknown: {reason}"]
 
 
