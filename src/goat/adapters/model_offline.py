@@ -12,7 +12,7 @@ from goat.records.search import Recalled
 
 QUESTION_MARKS = ("?", "？", "؟", ";")
 MOST_QUOTES = 3
-NEAR_BEST = 0.6
+NEAR_BEST = 0.75
 """A further quotation needs this part of the best one's relevance."""
 
 
