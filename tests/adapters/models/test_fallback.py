@@ -174,7 +174,7 @@ async def test_telegram_d7_a_first_word_that_takes_too_long_goes_to_the_next_mod
     async with chain([hangs()], [GOOD], timeout_seconds=1) as one:
         reply = await one.ask()
     assert (reply.text, one.calls) == ("It is blue.", (1, 1))
-    assert "was silent for 1 seconds" in reply.notes[0]
+    assert "was silent for 1 second)" in reply.notes[0]
 
 
 async def test_comments_alone_do_not_keep_a_silent_stream_alive(chain: Any) -> None:
