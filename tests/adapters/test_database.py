@@ -186,7 +186,7 @@ async def test_both_connections_are_set_up_for_safety(database: Database, way: s
         "secure_delete": 1,
         "foreign_keys": 1,
         "mmap_size": 0,
-        "cache_size": -65_536 if way == "read" else -16_384,
+        "cache_size": -65_536 if way == "read" else -8_192,
         "query_only": int(way == "read"),
     }
 

@@ -29,9 +29,12 @@ def evidence(lexical: Floats, cosines: Floats, same: bool = False) -> Evidence:
 
 def test_a19_a_missing_vector_is_no_perfect_match_and_no_worst_one() -> None:
     cosines = np.array([0.9, np.nan, 0.7], dtype=np.float32)
-    assert np.allclose(fill_unknown(cosines, 0.5), [0.9, 0.8, 0.7])
+    assert np.allclose(fill_unknown(cosines, np.zeros(3, dtype=np.float32), 0.5), [0.9, 0.8, 0.7])
     nothing = np.array([np.nan, np.nan], dtype=np.float32)
-    assert fill_unknown(nothing, 0.5).tolist() == [0.5, 0.5]
+    assert fill_unknown(nothing, np.zeros(2, dtype=np.float32), 0.5).tolist() == [0.5, 0.5]
+    held = np.array([0.9, 0.95, 0.0], dtype=np.float32)
+    near_it = fill_unknown(np.array([0.9, np.nan, 0.7], dtype=np.float32), held, 0.5)
+    assert np.allclose(near_it, [0.9, 0.9, 0.7])
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=20))

@@ -14,6 +14,8 @@ QUESTION_MARKS = ("?", "？", "؟", ";")
 MOST_QUOTES = 3
 NEAR_BEST = 0.75
 """A further quotation needs this part of the best one's relevance."""
+AS_GOOD = 0.1
+"""How much less relevant than the best a result may be and count as good as it."""
 
 
 class OfflineModel:
@@ -57,11 +59,16 @@ class OfflineModel:
 
 
 def best_quotes(recalled: Sequence[Recalled]) -> list[Recalled]:
-    """At most three results near the best one; earlier questions are left out where there are answers."""
+    """At most three results near the best one; earlier questions are left out where there are answers.
+
+    Of those as good as the best the newest comes first: it says how it is now.
+    """
     statements = [result for result in recalled if not _is_question(result.episode.text)]
     pool = statements or list(recalled)
     best = max((result.relevance for result in pool), default=0.0)
-    return [result for result in pool if result.relevance >= best * NEAR_BEST][:MOST_QUOTES]
+    as_good = [one for one in pool if one.relevance >= best - AS_GOOD]
+    others = [one for one in pool if best * NEAR_BEST <= one.relevance < best - AS_GOOD]
+    return [*sorted(as_good, key=lambda one: one.episode.at, reverse=True), *others][:MOST_QUOTES]
 
 
 def _is_question(text: str) -> bool:

@@ -6,8 +6,8 @@
           + h [the one speaker named] + i [a person's words] + k * named + l * newer
 
 where t is the trust in words, and `named` how much of what the query names the passage itself names: of a name that
-nearly every passage has next to nothing, of a rare one all. `newer` (0..1) decides between equals: a correction says
-nearly the same as what it corrects.
+nearly every passage has next to nothing, of a rare one all. `newer` (0..1) decides between equals of one's own: a
+correction says nearly the same as what it corrects.
 
 Lexical scores are divided by their own maximum, and cosines are those of the query less what all of the archive has in
 common (`Weights.direction`). So a score does not depend on the list that it stands in and compares between queries of
@@ -132,7 +132,7 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "speaker": weights.speaker * by_named.astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
         "entity": weights.entity * evidence.named,
-        "newer": weights.newer * newer(near.at),
+        "newer": weights.newer * newer(near.at) * np.array([not speaker for speaker in near.speakers]),
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     ageless = total - parts["newer"]

@@ -181,7 +181,7 @@ class Retriever:
         )
         unknown = np.full(near.around.shape, np.nan, dtype=np.float32), self._weights.unrelated(query.vector)
         around, unrelated = await progress.spare("cosines", self._compared(query, recipe, near.around), unknown)
-        cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], unrelated)
+        cosines = context.fill_unknown(around[:, NEIGHBOUR_REACH], lexical.held, unrelated)
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
         same_text = np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_)
