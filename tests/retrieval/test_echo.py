@@ -9,29 +9,17 @@ import pytest
 
 from goat.adapters.model_offline import OfflineModel
 from goat.app import App, assemble
-from goat.records.episodes import Episode, NewEpisode, Role
+from goat.records.episodes import Episode, Role
 from goat.records.search import Recall, Recalled
 from goat.retrieval.echo import beyond
-from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX, SEARCH, Recipe
 from goat.settings import Settings
-from goat.testing.app import memory_app, say
+from goat.testing.app import archive, memory_app, say
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 LEAST = Settings().recall.min_relevance
 QUESTION = "Which plumber mends the boiler on Sundays?"
 ANSWER = "Popescu the plumber works at the weekend, boilers too."
-
-
-async def archive(app: App, texts: list[str], chat: str, speaker: str = "") -> None:
-    now = app.backends.clock.now()
-    await app.memory.archive.append(
-        [
-            NewEpisode("admin", chat, Role.USER, text, now, f"{chat} {n}", speaker, passages=split_passages(text))
-            for n, text in enumerate(texts)
-        ]
-    )
-    await app.memory.archive.embed()
 
 
 async def found(app: App, text: str, recipe: Recipe = REFLEX, least: float = LEAST) -> Recall:

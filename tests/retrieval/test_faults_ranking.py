@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -11,41 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goat.app import App
-from goat.records.episodes import NewEpisode, Role
 from goat.records.memory import Held
 from goat.records.search import Floats, LexicalFeatures
 from goat.retrieval.context import alone
 from goat.retrieval.cutoff import DOUBTFUL, LEAST_GAP, cut
 from goat.retrieval.fuse import Evidence, Scores, fuse, trust_in_words
-from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import COLD, DRIFT, REFLEX, SEARCH, Recipe
 from goat.retrieval.weights import weights_for
 from goat.settings import Settings
 from goat.settings.sections import RetrievalBudgetSettings
-from goat.testing.app import memory_app, say
+from goat.testing.app import archive, memory_app, say
 
 BOILER = "The boiler in the cellar needs water every week."
 LEAST = Settings().recall.min_relevance
-
-
-async def archive(app: App, texts: Sequence[str], at: datetime | None = None, chat: str = "notes") -> None:
-    """Archive and embed messages of one chat, an hour apart."""
-    first = at or app.backends.clock.now()
-    await app.memory.archive.append(
-        [
-            NewEpisode(
-                owner="admin",
-                chat=chat,
-                role=Role.USER,
-                text=text,
-                at=first + timedelta(hours=number),
-                exchange_id=f"{chat}-{first:%s}-{number}",
-                passages=split_passages(text),
-            )
-            for number, text in enumerate(texts)
-        ]
-    )
-    await app.memory.archive.embed()
 
 
 async def relevance_of(app: App, text: str, recipe: Recipe = REFLEX) -> dict[str, float]:
@@ -58,10 +36,10 @@ async def relevance_of(app: App, text: str, recipe: Recipe = REFLEX) -> dict[str
 async def test_a12_what_is_relevant_stays_so_however_old_it_is() -> None:
     async with memory_app() as app:
         now = app.backends.clock.now()
-        await archive(app, [BOILER], now - timedelta(days=1))
+        await archive(app, [BOILER], first=now - timedelta(days=1))
         fresh = await relevance_of(app, "When does the boiler need water?")
     async with memory_app() as app:
-        await archive(app, [BOILER], now - timedelta(days=3000))
+        await archive(app, [BOILER], first=now - timedelta(days=3000))
         old = await relevance_of(app, "When does the boiler need water?")
     assert old[BOILER] == fresh[BOILER] >= LEAST
 
@@ -132,8 +110,8 @@ async def test_a25_a_greeting_inside_a_question_does_not_stop_the_search() -> No
 async def test_f_b22_held_results_carry_one_calibrated_relevance_and_their_age_apart() -> None:
     async with memory_app() as app:
         now = app.backends.clock.now()
-        await archive(app, [BOILER], now - timedelta(days=400))
-        await archive(app, ["Zebras sleep."], now, chat="zoo")
+        await archive(app, [BOILER], first=now - timedelta(days=400))
+        await archive(app, ["Zebras sleep."], first=now, chat="zoo")
         found = await relevance_of(app, "When does the boiler need water?")
         held = (await app.memory.held("admin", [Held(1, found[BOILER]), Held(2, 0.1)], now)).value
     assert all(0 <= relevance <= 1 for relevance in found.values())

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
-
 import pytest
 
 from goat.app import App
-from goat.records.episodes import NewEpisode, Role
-from goat.retrieval.passages import split_passages
 from goat.retrieval.pipeline import REFLEX, Recipe
 from goat.retrieval.query import Query
-from goat.testing.app import memory_app
+from goat.testing.app import archive, memory_app
 
 OTHERS = tuple(f"Zebra {number} sleeps in the savannah." for number in range(60))
-
-
-async def archive(app: App, texts: Sequence[str]) -> None:
-    """Archive and embed messages, each in a chat of its own: none has neighbours."""
-    now = app.backends.clock.now()
-    new = [
-        NewEpisode(
-            owner="admin",
-            chat=f"chat {number}",
-            role=Role.USER,
-            text=text,
-            at=now + timedelta(hours=number),
-            exchange_id=f"x{number}",
-            passages=split_passages(text),
-        )
-        for number, text in enumerate(texts)
-    ]
-    await app.memory.archive.append(new)
-    await app.memory.archive.embed()
 
 
 async def query_of(app: App, text: str, names: bool = True) -> Query:
@@ -53,7 +29,7 @@ async def test_of_two_that_share_a_word_with_the_question_the_one_that_shares_it
     question: str, named: str, other: str
 ) -> None:
     async with memory_app() as app:
-        await archive(app, (*OTHERS, named, other))
+        await archive(app, (*OTHERS, named, other), "chat {}")
         found = (await app.memory.recall(await query_of(app, question), REFLEX)).results
         without = (await app.memory.recall(await query_of(app, question, names=False), REFLEX)).results
     assert [one.episode.text for one in found[:2]] == [named, other]
@@ -64,7 +40,7 @@ async def test_a_name_that_is_shared_lifts_a_message_over_the_cutoff() -> None:
     told = "Ana came late to the long and boring meeting about the budget for the new office by the river."
     question = "Why was Ana angry with the neighbours about their loud music?"
     async with memory_app() as app:
-        await archive(app, (*OTHERS, told))
+        await archive(app, (*OTHERS, told), "chat {}")
         asked, nameless = await query_of(app, question), await query_of(app, question, names=False)
         (worth, *_), (less, *_) = [(await app.memory.recall(one, REFLEX)).results for one in (asked, nameless)]
         assert worth.episode.text == less.episode.text == told
@@ -104,7 +80,7 @@ async def test_a_name_that_is_shared_lifts_a_message_over_the_cutoff() -> None:
 )
 async def test_an_id_finds_its_message_by_itself_among_near_twins(texts: list[str], asked: str) -> None:
     async with memory_app() as app:
-        await archive(app, texts)
+        await archive(app, texts, "chat {}")
         query = await query_of(app, asked)
         alone = (await app.memory.recall(query, Recipe("keys", ("keys",)))).results
         reflex = (await app.memory.recall(query, REFLEX)).results

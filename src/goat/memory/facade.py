@@ -263,8 +263,9 @@ class MemoryLayers:
         try:
             async with asyncio.timeout(within):
                 vector = (await self.embed(asked)).value
-                part = replace(query, text=asked, terms=part.terms, windows=part.windows, keys=part.keys, names=names)
-                return await self._retriever.run(replace(part, vector=vector), recipe, least_relevance, within)
+                thread = replace(query, text=asked, terms=part.terms, windows=part.windows, keys=part.keys)
+                part = replace(thread, names=names, guesses=part.guesses, vector=vector)
+                return await self._retriever.run(part, recipe, least_relevance, within)
         except TimeoutError:
             return Recall(asked, lost=(Lost("what it asks", "not done before the deadline"),))
 

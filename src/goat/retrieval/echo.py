@@ -25,10 +25,10 @@ HELD_BY_AN_ECHO = 0.8
 """The share of the query's words, by idf, from which a short question is the same question in other words."""
 
 
-def echoes(near: Neighbourhood, held: Floats, same_text: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which candidates are the query itself, said before, or a short question of its person that holds nearly all of
-    its words. What others asked is none: in their talk the answer stands behind the question."""
-    return np.asarray(same_text | (own_questions(near) & (held >= HELD_BY_AN_ECHO)), dtype=np.bool_)
+def echoes(asks: NDArray[np.bool_], held: Floats, same_text: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which candidates are the query itself, said before, or a short question of its person (`asks`) that holds nearly
+    all of its words. What others asked is none: in their talk the answer stands behind the question."""
+    return np.asarray(same_text | (asks & (held >= HELD_BY_AN_ECHO)), dtype=np.bool_)
 
 
 def own_questions(near: Neighbourhood) -> NDArray[np.bool_]:

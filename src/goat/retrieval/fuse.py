@@ -119,6 +119,7 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
     lexical = evidence.lexical
     named = named_speaker(query, near.speakers)
     by_named = np.array([bool(named) and speaker == named for speaker in near.speakers], dtype=np.bool_)
+    said_by = voices(near.speakers, named)
     trust = trust_in_words(evidence, weights)
     parts = {
         "verbatim": weights.verbatim * evidence.same_text.astype(np.float32),
@@ -132,11 +133,11 @@ def fuse(query: str, near: Neighbourhood, evidence: Evidence, weights: Weights) 
         "speaker": weights.speaker * by_named.astype(np.float32),
         "human": weights.human * near.human.astype(np.float32),
         "entity": weights.entity * evidence.named,
-        "newer": weights.newer * newer(near.at) * np.array([not speaker for speaker in near.speakers]),
+        "newer": weights.newer * newer(near.at) * said_by.own,
     }
     total = np.asarray(np.sum(list(parts.values()), axis=0), dtype=np.float32)
     ageless = total - parts["newer"]
-    relevant = relevance(ageless, ageless - parts["speaker"], evidence, voices(near.speakers, named), weights)
+    relevant = relevance(ageless, ageless - parts["speaker"], evidence, said_by, weights)
     return Scores(total, relevant, evidence.in_window, parts, relevant, evidence.echo)
 
 

@@ -185,7 +185,8 @@ class Retriever:
         mechanisms = [candidates.mechanisms.get(number, ()) for number in near.ords.tolist()]
         telling = np.array([TELLING in found for found in mechanisms], dtype=np.bool_)
         same_text = np.array(["verbatim" in found for found in mechanisms], dtype=np.bool_)
-        echo = echoes(near, lexical.held, same_text)
+        asks = own_questions(near)
+        echo = echoes(asks, lexical.held, same_text)
         beside_echo = beside(echo, near)
         return Evidence(
             lexical=lexical,
@@ -199,7 +200,7 @@ class Retriever:
             key_held=any("keys" in found for found in mechanisms),
             echo=echo,
             beside_echo=beside_echo,
-            asks=own_questions(near),
+            asks=asks,
         )
 
     async def _named(self, query: Query, near: Neighbourhood, progress: _Progress) -> Floats:

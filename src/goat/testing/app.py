@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ from goat.adapters.uses_memory import MemoryEnrichment, MemoryUses
 from goat.adapters.vector_memory import MemoryVectorIndex
 from goat.adapters.working_memory import MemoryWorkingStore
 from goat.app import App, Backends, assemble
-from goat.records.episodes import Incoming
+from goat.records.episodes import Incoming, NewEpisode, Role
 from goat.records.turns import TurnResult
 from goat.retrieval.entities import RuleEntities
+from goat.retrieval.passages import split_passages
 from goat.retrieval.rerank import NoReranker
 from goat.settings import Settings
 from goat.testing.clock import FakeClock
@@ -96,3 +98,32 @@ async def say(app: App, text: str, owner: str = "admin", chat: str = "test", key
     result = await app.orchestrator.run(Incoming(owner, chat, text, app.backends.clock.now(), source="test", key=key))
     await app.settled()
     return result
+
+
+async def archive(
+    app: App,
+    texts: Sequence[str],
+    chat: str = "notes",
+    first: datetime | None = None,
+    apart: timedelta = timedelta(hours=1),
+    speaker: str = "",
+    role: Role = Role.USER,
+) -> None:
+    """Archive and embed messages, the first at `first` (now by default); `{}` in `chat` gives each one of its own."""
+    at = first or app.backends.clock.now()
+    await app.memory.archive.append(
+        [
+            NewEpisode(
+                owner="admin",
+                chat=chat.format(number),
+                role=role,
+                text=text,
+                at=at + number * apart,
+                exchange_id=f"{chat} {speaker} {role} {at:%s} {number}",
+                speaker=speaker,
+                passages=split_passages(text),
+            )
+            for number, text in enumerate(texts)
+        ]
+    )
+    await app.memory.archive.embed()

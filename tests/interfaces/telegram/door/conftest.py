@@ -109,6 +109,12 @@ class Bot:
                     return [one for one in self.api.screen(place).messages if one.buttons][-1]
                 await asyncio.sleep(0.01)
 
+    async def asks(self, person: Person) -> Seen:
+        """Have the model call the shell for a person, and give the message that asks whether it may."""
+        self.model.answer = self.model.acting
+        person.says("please run:ls")
+        return await self.asked(person)
+
     async def idle(self) -> None:
         """Wait until everything that came is done and everything that was said is delivered."""
         async with asyncio.timeout(PATIENCE):

@@ -29,9 +29,7 @@ async def test_telegram_f2_a_tap_lets_the_call_run_and_the_answer_follows(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        ana.taps(await bot.asked(ana), "✅ Yes")
+        ana.taps(await bot.asks(ana), "✅ Yes")
         await api.answers(ana, 2, 30)
         assert ran == ["ls"]
         assert api.screen(ana).answers == [
@@ -44,9 +42,7 @@ async def test_telegram_f4_a_typed_yes_is_an_answer_and_no_turn(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        await bot.asked(ana)
+        await bot.asks(ana)
         ana.says("ok, do it!")
         await api.answers(ana, 2, 30)
         await bot.idle()
@@ -85,9 +81,7 @@ async def test_telegram_f1_a_question_that_a_stop_leaves_open_says_that_it_is_ov
     clock = SystemClock("UTC")
     kept = {"working": MemoryWorkingStore(clock), "approvals": MemoryApprovals()}
     async with bots(api, tools=[shell], **kept) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = (await bot.asked(ana)).message
+        question = (await bot.asks(ana)).message
         data = str(question.buttons[0][0]["callback_data"])
     async with bots(api, tools=[shell], **kept) as bot:
         assert [one.buttons for one in api.screen(ana).messages if one.buttons] == []
@@ -104,9 +98,7 @@ async def test_a_stop_ends_the_question_with_the_turn(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        await bot.asked(ana)
+        await bot.asks(ana)
         ana.says("/stop")
         await bot.until(lambda: "✖️ Cancelled, nothing was run." in api.screen(ana).answers[0])
         await bot.until(lambda: "Stopped." in api.screen(ana).answers)

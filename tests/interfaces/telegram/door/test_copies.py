@@ -35,9 +35,7 @@ async def test_telegram_f4_a_picture_and_a_forward_with_a_yes_run_nothing_and_ar
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell], during_turn="queue") as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = await bot.asked(ana)
+        question = await bot.asks(ana)
         ana.sends_photo(caption="da")
         ana.forwards("ok", api.person("Ben").user)
         await bot.until(lambda: not api.waiting)
@@ -57,9 +55,7 @@ async def test_telegram_f4_an_answer_to_a_copy_ends_the_question_everywhere(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell]) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        await bot.asked(ana)
+        await bot.asks(ana)
         ana.says("/approve")
         await bot.until(lambda: len(prompts(api, ana)[0]) == 2)
         inbox = bot.app.backends.inbox
@@ -81,9 +77,7 @@ async def test_telegram_f1_every_copy_of_a_question_ends_with_it(
     clock = SystemClock("UTC")
     kept = {"working": MemoryWorkingStore(clock), "approvals": MemoryApprovals()}
     async with bots(api, tools=[shell], **kept) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        await bot.asked(ana)
+        await bot.asks(ana)
         for copies in (2, 3):
             ana.says("/approve")
             await bot.until(lambda copies=copies: len(prompts(api, ana)[0]) == copies)

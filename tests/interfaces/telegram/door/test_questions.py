@@ -30,9 +30,7 @@ async def test_telegram_f6_an_unrelated_message_is_a_turn_of_its_own_and_the_que
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell], during_turn="queue") as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = await bot.asked(ana)
+        question = await bot.asks(ana)
         ana.says("what is the capital of Chad?")
         await bot.until(lambda: not api.waiting)
         assert [one.buttons for one in api.screen(ana).messages if one.buttons] == [question.buttons]
@@ -48,9 +46,7 @@ async def test_telegram_f6_of_two_answers_the_first_counts(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell], during_turn="queue") as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = await bot.asked(ana)
+        question = await bot.asks(ana)
         no = str(question.message.buttons[0][1]["callback_data"])
         ana.says("yes")
         await bot.until(lambda: ran == ["ls"])
@@ -70,9 +66,7 @@ async def test_telegram_f6_an_answer_after_the_turn_was_stopped_runs_nothing(
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell], during_turn="queue") as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = await bot.asked(ana)
+        question = await bot.asks(ana)
         yes = str(question.message.buttons[0][0]["callback_data"])
         ana.says("/stop")
         await bot.until(lambda: "Stopped." in api.screen(ana).answers)
@@ -96,9 +90,7 @@ async def test_telegram_f6_an_answer_after_a_restart_is_a_message_and_runs_nothi
     clock = SystemClock("UTC")
     kept = {"working": MemoryWorkingStore(clock), "approvals": MemoryApprovals()}
     async with bots(api, tools=[shell], **kept) as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        question = (await bot.asked(ana)).message
+        question = (await bot.asks(ana)).message
     async with bots(api, tools=[shell], **kept) as bot:
         bot.model.answer = bot.model.acting
         ana.replies_to(question, "yes")
@@ -115,9 +107,7 @@ async def test_telegram_f6_a_photo_is_a_message_of_its_own_and_the_question_stay
     api: FakeBotApi, bots: Bots, ana: Person, shell: ToolDefinition, ran: list[str]
 ) -> None:
     async with bots(api, tools=[shell], during_turn="queue") as bot:
-        bot.model.answer = bot.model.acting
-        ana.says("please run:ls")
-        await bot.asked(ana)
+        await bot.asks(ana)
         ana.sends_photo(caption="yes")
         await bot.until(lambda: not api.waiting)
         await bot.asked(ana)  # it is still waited for
